@@ -249,14 +249,14 @@ def test_times_count_where_the_gap_was_met():
 
 def test_everyday_sizes_are_compared_at_defaults(monkeypatch):
     """Every model has a cell for every size, and the drawn size is that of the seed."""
-    from bench.everyday import data, drop_ins, table
+    from bench.everyday import cells, data, drop_ins, table
 
     some_models = [each for each in drop_ins.MODELS if each[0] in ("Ridge", "Lasso", "LinearSVC")]
     monkeypatch.setattr(drop_ins, "MODELS", some_models)
     some = list(data.problems(np.random.default_rng(7), quick=True))
     again = list(data.problems(np.random.default_rng(7), quick=True))
     assert [each.name for each in some] == [each.name for each in again]
-    found = list(drop_ins.cells(some[0], repeats=1))
+    found = list(drop_ins.cells(some[0], cells.Turns(repeats=1)))
     assert len({cell.row for cell in found}) == len(found) == len(some_models)
     assert all(cell.ours > 0 and cell.theirs > 0 for cell in found)
     text = table.markdown({"drop-ins": found}, seed=7)

@@ -19,6 +19,18 @@ _BUDGET = 0.7  # seconds of all repeats of a pair
 _CAP = 10.0  # seconds of one fit, after which it is stopped
 
 
+class Turns(NamedTuple):
+    """Which cells are measured, how often, and by which clock."""
+
+    repeats: int = 5
+    cpu: bool = False
+    only: tuple[str, ...] = ()
+
+    def wants(self, row: str) -> bool:
+        """Whether the name of the row has one of the words in it, if there are any."""
+        return not self.only or any(word.lower() in row.lower() for word in self.only)
+
+
 class Cell(NamedTuple):
     row: str
     data: str
@@ -42,33 +54,34 @@ class Cell(NamedTuple):
         return f"{self.ratio:6.2f}" + (" !" if self.missed else "")
 
 
-def best(fits: list[Callable[[], Any]], repeats: int) -> list[float]:
+def best(fits: list[Callable[[], Any]], turns: Turns) -> list[float]:
     """The best time of every fit, in turns.
 
     The first turn warms up, and counts only where fits are so long that this does not matter.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        first = [_seconds(fit) for fit in fits]
+        first = [_seconds(fit, turns.cpu) for fit in fits]
         if sum(first) > _LONG:
             return first
         found, spent = [np.inf] * len(fits), 0.0
-        for _ in range(repeats):
+        for _ in range(turns.repeats):
             for i, fit in enumerate(fits):
-                seconds = _seconds(fit)
+                seconds = _seconds(fit, turns.cpu)
                 found[i], spent = min(found[i], seconds), spent + seconds
             if spent > _BUDGET:
                 break
         return found
 
 
-def _seconds(fit: Callable[[], Any]) -> float:
+def _seconds(fit: Callable[[], Any], cpu: bool) -> float:
     """Infinite for a fit that is stopped at the cap; code in C is stopped when it returns."""
     gc.collect()
-    begun = time.perf_counter()
+    clock = time.process_time if cpu else time.perf_counter
+    begun = clock()
     try:
         with limit(_CAP):
             fit()
     except OverCap:
         return np.inf
-    return time.perf_counter() - begun
+    return clock() - begun

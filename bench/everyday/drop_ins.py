@@ -12,7 +12,7 @@ from sklearn import linear_model, svm
 
 from minimand import sklearn as ours
 
-from .cells import Cell, best
+from .cells import Cell, Turns, best
 from .data import Data
 
 MODELS: tuple[tuple[str, dict[str, Any], str], ...] = (
@@ -53,17 +53,17 @@ def feasible(name: str, data: Data) -> bool:
     return data.numbers <= MOST.get(name, data.numbers)
 
 
-def cells(data: Data, repeats: int) -> Iterator[Cell]:
+def cells(data: Data, turns: Turns) -> Iterator[Cell]:
     """Every model on one data set; what scikit-learn's model refuses is left out."""
     for name, parameters, kind in MODELS:
-        if not feasible(name, data):
+        label = name + "".join(f" {value}" for key, value in parameters.items() if key == "loss")
+        label += " l1" if "l1_ratio" in parameters else ""
+        if not (turns.wants(label) and feasible(name, data)):
             continue
         pair = getattr(ours, name)(**parameters), theirs(name)(**parameters)
         fits = [partial(model.fit, data.X, data.targets[kind]) for model in pair]
-        label = name + "".join(f" {value}" for key, value in parameters.items() if key == "loss")
-        label += " l1" if "l1_ratio" in parameters else ""
         try:
-            times = best(fits, repeats)
+            times = best(fits, turns)
         except ValueError as error:
             warnings.warn(f"{label} on {data.name} was left out: {error}", stacklevel=2)
             continue

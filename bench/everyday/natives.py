@@ -20,7 +20,7 @@ from sklearn import linear_model, svm
 import minimand as mm
 from minimand.estimators.prepare import copy_of, prepare
 
-from .cells import Cell, best
+from .cells import Cell, Turns, best
 from .data import Data
 from .drop_ins import MOST
 
@@ -110,7 +110,7 @@ TWINS: dict[tuple[str, str], Twin] = {
 }
 
 
-def cells(data: Data, repeats: int) -> Iterator[Cell]:
+def cells(data: Data, turns: Turns) -> Iterator[Cell]:
     """Every loss with every penalty, at some sizes."""
     if not (data.drawn or data.name in SIZES):
         return
@@ -118,12 +118,14 @@ def cells(data: Data, repeats: int) -> Iterator[Cell]:
         for penalty in PENALTIES:
             if penalty == "no_penalty" and (data.wide or sparse.issparse(data.X)):
                 continue  # many minimisers, or none
+            if not turns.wants(_label(loss, penalty)):
+                continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                yield _cell(loss, penalty, data, repeats)
+                yield _cell(loss, penalty, data, turns)
 
 
-def _cell(name: str, penalty: str, data: Data, repeats: int) -> Cell:
+def _cell(name: str, penalty: str, data: Data, turns: Turns) -> Cell:
     loss, kind = LOSSES[name]
     X, y = data.X, data.targets[kind]
     n, twin = X.shape[0], TWINS.get((name, penalty))
@@ -134,15 +136,19 @@ def _cell(name: str, penalty: str, data: Data, repeats: int) -> Cell:
     model = make(loss, penalty, intercept=free)
     alpha = {"l2": 1.0 / n, "no_penalty": 0.0}.get(penalty)
     model.alpha = _SHARE * mm.alpha_max(model, X, y) if alpha is None else alpha
-    label = f"{name}, {penalty.replace('no_penalty', 'none')}"
+    label = _label(name, penalty)
     if twin is None:
-        (seconds,) = best([partial(model.fit, X, y)], repeats)
+        (seconds,) = best([partial(model.fit, X, y)], turns)
         return Cell(label, data.name, n, seconds)
     peer = twin.make(model.alpha, n).fit(X, y)
     gap = gap_of(peer, model, X, y)
     model.tol = float(np.clip(gap, _TIGHTEST, _LOOSEST))
-    times = best([partial(model.fit, X, y), partial(peer.fit, X, y)], repeats)
+    times = best([partial(model.fit, X, y), partial(peer.fit, X, y)], turns)
     return Cell(label, data.name, n, *times, gap)
+
+
+def _label(loss: str, penalty: str) -> str:
+    return f"{loss}, {penalty.replace('no_penalty', 'none')}"
 
 
 def gap_of(peer: Any, model: Any, X: Any, y: np.ndarray) -> float:

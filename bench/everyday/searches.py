@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import minimand as mm
 from minimand import sklearn as ours
 
-from .cells import Cell, best
+from .cells import Cell, Turns, best
 from .data import Data
 from .drop_ins import theirs
 
@@ -36,35 +36,44 @@ TEN: tuple[tuple[str, str, str], ...] = (
 _VALUES = {"alpha": np.logspace(-4, 1, GRID), "C": np.logspace(-3, 1, GRID)}
 
 
-def cells(data: Data, repeats: int) -> Iterator[Cell]:
+def cells(data: Data, turns: Turns) -> Iterator[Cell]:
     """Grid searches, cross-validation at the defaults, bagging, and `Tuned` at a few sizes."""
     if not (data.drawn or data.name in SIZES):
         return
     X, targets, n = data.X, data.targets, data.X.shape[0]
+    once = turns._replace(repeats=1)
     for name, parameter, kind in TEN:
+        if not turns.wants(f"GridSearchCV {name}"):
+            continue
         searches = [
             partial(_search, model(), parameter, X, targets[kind])
             for model in (getattr(ours, name), theirs(name))
         ]
-        yield Cell(f"GridSearchCV {name}", data.name, n, *best(searches, 1))
+        yield Cell(f"GridSearchCV {name}", data.name, n, *best(searches, once))
     for name, _, kind in TEN:
+        if not turns.wants(f"cross_val_score {name}"):
+            continue
         scores = [
             partial(cross_val_score, model(), X, targets[kind], cv=5)
             for model in (getattr(ours, name), theirs(name))
         ]
-        yield Cell(f"cross_val_score {name}", data.name, n, *best(scores, repeats))
+        yield Cell(f"cross_val_score {name}", data.name, n, *best(scores, turns))
     for name, bagging, kind in (
         ("Ridge", BaggingRegressor, "number"),
         ("LogisticRegression", BaggingClassifier, "class"),
     ):
+        if not turns.wants(f"Bagging {name}"):
+            continue
         fits = [
             partial(bagging(model(), MEMBERS, random_state=0).fit, X, targets[kind])
             for model in (getattr(ours, name), theirs(name))
         ]
-        yield Cell(f"Bagging {name}", data.name, n, *best(fits, 1))
+        yield Cell(f"Bagging {name}", data.name, n, *best(fits, once))
     for label, tuned, peer, kind in _tuned():
+        if not turns.wants(label):
+            continue
         fits = [partial(model.fit, X, targets[kind]) for model in (tuned, peer)]
-        yield Cell(label, data.name, n, *best(fits, repeats))
+        yield Cell(label, data.name, n, *best(fits, turns))
 
 
 def _search(model: Any, parameter: str, X: Any, y: np.ndarray) -> Any:

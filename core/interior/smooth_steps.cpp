@@ -9,7 +9,7 @@
 #include "dense/products.hpp"
 #include "interior/hessian.hpp"
 #include "interior/small_system.hpp"
-#include "scalar/functions.hpp"
+#include "interior/smooth_terms.hpp"
 
 namespace minimand {
 namespace {
@@ -17,27 +17,6 @@ namespace {
 constexpr double kArmijo = 1e-4;     // share of the promised decrease; convention
 constexpr double kRounding = 1e-13;  // share of P that is rounding; safeguard
 constexpr int kHalvings = 30;        // of a step; safeguard
-
-/// psi, psi' and psi'' at every t.
-struct Terms {
-  std::vector<double> value, slope, bend;
-  explicit Terms(std::size_t n) : value(n), slope(n), bend(n) {}
-
-  void at(const Pieces& pieces, std::span<const double> t) {
-    for (std::size_t i = 0; i < t.size(); ++i) {
-      value[i] = pieces.value(t[i]);
-      slope[i] = pieces.slope(t[i]);
-      bend[i] = pieces.curvatures[pieces.piece_of(t[i])];
-    }
-  }
-  void at(const Softplus&, std::span<const double> t) {
-    ones_.resize(t.size(), 1.0);
-    logistic_terms(t, ones_, value, slope, bend);
-  }
-
- private:
-  std::vector<double> ones_;
-};
 
 template <class Scalar, class Psi>
 class Steps {
@@ -69,13 +48,8 @@ class Steps {
     primal_ = primal(now_, 0.0);
   }
 
-  /// Writes the value, and (w, b) after a step.
   void record(const SmoothCourse& course, std::size_t step) const {
-    if (!course.primal.empty()) course.primal[step] = primal_;
-    if (course.models.empty() || step == 0) return;
-    double* model = course.models.data() + (step - 1) * (d_ + 1);
-    std::copy(w_.begin(), w_.end(), model);
-    model[d_] = b_;
+    course.record(step, primal_, w_, b_);
   }
 
   /// One step; the decrease that it promised, negative if there was none.
@@ -101,7 +75,7 @@ class Steps {
   }
 
  private:
-  double primal(const Terms& terms, double length) const {
+  double primal(const SmoothTerms& terms, double length) const {
     double total = 0.0;
     for (std::size_t i = 0; i < n_; ++i) total += problem_.mass[i] * terms.value[i];
     for (std::size_t j = 0; j < d_; ++j) {
@@ -163,7 +137,7 @@ class Steps {
   double& b_;
   std::size_t n_, d_;
   std::vector<double> t_, dt_, trial_, h_, gram_, mean_, gradient_, dw_;
-  Terms now_, next_;
+  SmoothTerms now_, next_;
   SmallSystem system_;
   double primal_ = 0.0, total_ = 0.0, db_ = 0.0;
 };

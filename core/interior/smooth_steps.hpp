@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -26,6 +27,15 @@ struct SmoothGoal {
 struct SmoothCourse {
   std::span<double> primal;  // before and after every step: most + 1 numbers
   std::span<double> models;  // (w, b) after every step, one after the other: most of them
+
+  /// Writes the value, and (w, b) after a step.
+  void record(std::size_t step, double value, std::span<const double> w, double b) const {
+    if (!primal.empty()) primal[step] = value;
+    if (models.empty() || step == 0) return;
+    const auto model = models.subspan((step - 1) * (w.size() + 1), w.size() + 1);
+    std::copy(w.begin(), w.end(), model.begin());
+    model[w.size()] = b;
+  }
 };
 
 struct SmoothReport {

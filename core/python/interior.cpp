@@ -1,3 +1,4 @@
+#include "interior/quasi_newton.hpp"
 #include "interior/smooth_steps.hpp"
 #include "interior/walk.hpp"
 #include "python/arrays.hpp"
@@ -102,12 +103,18 @@ std::span<double> room(const MutableArray& array, const char* name, std::size_t 
   return mutable_vector(array, name, array.size() == 0 ? 0 : size);
 }
 
-std::tuple<double, std::int64_t, bool> smooth_steps(const Array& X, const PsiArgument& psi,
-                                                    const SmoothRows& rows, const Array& l2,
-                                                    const Array& centre, bool intercept,
-                                                    const MutableArray& w, double b, double near,
-                                                    std::int64_t most, const MutableArray& primal,
-                                                    const MutableArray& models) {
+/// b, steps, done.
+using SmoothResult = std::tuple<double, std::int64_t, bool>;
+
+/// near, most, primal, models.
+using SmoothLimits = std::tuple<double, std::int64_t, MutableArray, MutableArray>;
+
+/// Calls steps(matrix, psi, problem, w, b, goal, course) on checked arguments.
+template <class Steps>
+SmoothResult with_smooth(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+                         const Array& l2, const Array& centre, bool intercept,
+                         const MutableArray& w, double b, const SmoothLimits& limits,
+                         const Steps& steps) {
   return with_dense(X, [&](const auto& matrix) {
     const std::size_t n = matrix.rows(), d = matrix.columns();
     const auto& [mass, sign, shift] = rows;
@@ -117,13 +124,45 @@ std::tuple<double, std::int64_t, bool> smooth_steps(const Array& X, const PsiArg
         vector<double>(centre, "centre", d), intercept};
     const auto known = dual_psi(psi);
     const auto moved = mutable_vector(w, "w", d);
+    const auto& [near, most, primal, models] = limits;
     const SmoothGoal goal{near, count(most, "most")};
     const SmoothCourse course{room(primal, "primal", goal.most + 1),
                               room(models, "models", goal.most * (d + 1))};
-    const SmoothReport report = without_gil(
-        [&] { return minimand::smooth_steps(matrix, known, problem, moved, b, goal, course); });
+    const SmoothReport report =
+        without_gil([&] { return steps(matrix, known, problem, moved, b, goal, course); });
     return std::tuple(b, static_cast<std::int64_t>(report.steps), report.done);
   });
+}
+
+SmoothResult smooth_steps(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+                          const Array& l2, const Array& centre, bool intercept,
+                          const MutableArray& w, double b, double near, std::int64_t most,
+                          const MutableArray& primal, const MutableArray& models) {
+  return with_smooth(X, psi, rows, l2, centre, intercept, w, b, {near, most, primal, models},
+                     [](const auto& matrix, const auto& known, const auto& problem, auto moved,
+                        double& shift, const auto& goal, const auto& course) {
+                       return minimand::smooth_steps(matrix, known, problem, moved, shift, goal,
+                                                     course);
+                     });
+}
+
+SmoothResult quasi_newton(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+                          const Array& l2, const Array& centre, bool intercept,
+                          const Array& inverse, double total, const MutableArray& w, double b,
+                          double near, std::int64_t most, const MutableArray& primal,
+                          const MutableArray& models) {
+  check_elements<double>(inverse, "inverse");
+  if (inverse.ndim() != 2) value_problem("inverse must be two-dimensional");
+  const FirstMetric metric{dense<double>(inverse), total};
+  check_size(metric.inverse.rows(), l2.size(), "inverse");
+  check_size(metric.inverse.columns(), l2.size(), "inverse");
+  if (!(total > 0.0)) value_problem("total must be positive");
+  return with_smooth(X, psi, rows, l2, centre, intercept, w, b, {near, most, primal, models},
+                     [&](const auto& matrix, const auto& known, const auto& problem, auto moved,
+                         double& shift, const auto& goal, const auto& course) {
+                       return minimand::quasi_newton(matrix, known, problem, metric, moved, shift,
+                                                     goal, course);
+                     });
 }
 
 }  // namespace
@@ -140,6 +179,10 @@ void bind_interior(nb::module_& m) {
       arg("intercept"), arg("w"), arg("b"), arg("near"), arg("most"), arg("primal"), arg("models"),
       "Newton's steps for a smooth loss and l2, w in place; returns (b, steps, done). Values at "
       "the start and after every step go to primal, and (w, b) to models, unless these are empty.");
+  m.def("quasi_newton", &quasi_newton, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("centre"),
+        arg("intercept"), arg("inverse"), arg("total"), arg("w"), arg("b"), arg("near"),
+        arg("most"), arg("primal"), arg("models"),
+        "L-BFGS steps for a smooth loss and l2 from a first metric, likewise.");
 }
 
 }  // namespace minimand::python

@@ -630,6 +630,24 @@ def smooth_steps(
     models: _Vector,
 ) -> tuple[float, int, bool]: ...
 
+# L-BFGS steps; centre, inverse and total belong to the Hessian of the first metric.
+def quasi_newton(
+    X: _Matrix,
+    psi: _Pieces | str,
+    rows: tuple[_Vector, _Vector, _Vector],
+    l2: _Vector,
+    centre: _Vector,
+    intercept: bool,
+    inverse: _Matrix,
+    total: float,
+    w: _Vector,
+    b: float,
+    near: float,
+    most: int,
+    primal: _Vector,
+    models: _Vector,
+) -> tuple[float, int, bool]: ...
+
 # Kernel machines.
 def box_steps(
     rows: _Matrix,

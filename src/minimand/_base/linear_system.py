@@ -74,6 +74,17 @@ def factorise(matrix: Array) -> Solve | None:
     return solve
 
 
+def inverse_of(matrix: Array) -> Array | None:
+    """The inverse, or None where the matrix is singular to working precision."""
+    scaled, size = _scaled(matrix)
+    factor, failed = _cholesky(scaled)
+    # The same safeguard as in `factorise`.
+    if failed or np.diag(factor).min() ** 2 <= 1e4 * EPS * size.size:
+        return None
+    lower = np.tril(lapack.dpotri(factor, lower=1)[0] / size / size[:, None])
+    return np.ascontiguousarray(lower + np.tril(lower, -1).T)
+
+
 def pseudo_inverse(matrix: Array, rank: float | None = None) -> Solve:
     """A solver by eigenvalues that leaves out those within rounding of zero.
 
@@ -91,6 +102,16 @@ def pseudo_inverse(matrix: Array, rank: float | None = None) -> Solve:
         return np.asarray(((vectors @ inside).T / size).T)
 
     return solve
+
+
+def eigenvectors(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors of a symmetric matrix, which is overwritten.
+
+    By divide and conquer, three quarters of the time, unless its two further matrices are large.
+    """
+    driver = "evd" if len(matrix) < _LARGE else "evr"
+    values, vectors = linalg.eigh(matrix, overwrite_a=True, check_finite=False, driver=driver)
+    return values, vectors
 
 
 def shifted_solutions(matrix: Array, right: Array, shifts: Array) -> Array:

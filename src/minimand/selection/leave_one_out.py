@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
+from .._base.linear_system import eigenvectors
 from .._base.threads import one_blas_thread
 from .._base.typing import Array, IntArray
 from ..estimators import Regressor
@@ -113,10 +113,10 @@ def _by_rows(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> Arra
     kernel *= root[:, None]
     if problem.intercept:
         inside = _reflected(_reflected(kernel, root).T, root)[1:, 1:]
-        values, inner = linalg.eigh(inside, overwrite_a=True, check_finite=False)
+        values, inner = eigenvectors(inside)
         vectors = _reflected(np.concatenate([np.zeros((1, inner.shape[1])), inner]), root)
     else:
-        values, vectors = linalg.eigh(kernel, overwrite_a=True, check_finite=False)
+        values, vectors = eigenvectors(kernel)
     values = np.maximum(values, 0.0)
     alongs = [vectors.T @ (root * _centred_target(u)) for u in problems]
     out = np.empty((len(problems), len(alphas), problem.n_samples))
@@ -136,7 +136,7 @@ def _by_columns(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> A
     assert l2 is not None
     scale = 1.0 / np.sqrt(l2)
     matrix, mean = problem.own_hessian
-    values, vectors = linalg.eigh(matrix * np.outer(scale, scale))
+    values, vectors = eigenvectors(matrix * np.outer(scale, scale))
     values = np.maximum(values, 0.0)
     basis = scale[:, None] * vectors
     targets = [_centred_target(u) for u in problems]

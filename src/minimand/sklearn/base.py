@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import FunctionType
@@ -52,11 +52,12 @@ def own_tolerance(parent: type) -> Callable[..., None]:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A problem and its solutions, one per output; ``dtype`` is that of X."""
+    """A problem, its solutions and where they began, one per output; ``dtype`` is that of X."""
 
     problem: Problem
     solutions: list[Solution]
     dtype: Any
+    starts: Sequence[Point | None] = ()
 
     @property
     def coef(self) -> AnyArray:
@@ -157,7 +158,7 @@ class DropIn(ReadsParameters, CallbackSupportMixin):
         dtype = self._precision(X)
         if dtype == np.float32:
             solutions = [in_single(o, s) for o, s in zip(objectives, solutions)]
-        return Fit(problem, solutions, dtype)
+        return Fit(problem, solutions, dtype, starts)
 
     def _problem(self, X: Any, y: AnyArray, weights: Array | None) -> Problem:
         """What is minimised."""

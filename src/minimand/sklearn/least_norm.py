@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +10,12 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from .._base.typing import Array
-from ..problem.objective import EPS, Objective
+from ..problem.objective import EPS, Objective, Point, dot
 from ..problem.row_space import Spectrum
 from ..solvers import Solution
 from .base import Fit, moved
 
+_EXACT = 1e-9  # relative residual of a start; safeguard: far below the tolerances of its gap
 _SHORT = 1e-12  # share of w that is no part of the rows, but rounding; safeguard
 
 
@@ -23,15 +25,36 @@ def spectrum_of(fit: Fit) -> Spectrum | None:
     return None if objective.design.sparse else _spectrum(objective)
 
 
+def shortest_starts(objectives: Sequence[Objective]) -> list[Point | None]:
+    """The minimiser of least norm of wide sparse X, by LSQR; None elsewhere, for closed forms."""
+    return [_shortest(objective) for objective in objectives]
+
+
+def _shortest(objective: Objective) -> Point | None:
+    n, d = objective.design.shape
+    if not objective.design.sparse or n > d or not objective.penalty.free.all():
+        return None
+    y = objective.y if objective.offset is None else objective.y - objective.offset
+    level = objective.mean(y) if objective.intercept else 0.0
+    right = np.sqrt(objective.mass) * (y - level)
+    w = np.asarray(lsqr(_centred(objective), right, atol=_EXACT, btol=_EXACT)[0])
+    mean = objective.moments(objective.mass).first if objective.intercept else np.zeros(d)
+    return objective.point(w, level - dot(mean, w))
+
+
 def of_least_norm(fit: Fit) -> Fit:
-    """The same fit, where every unpenalised w is projected on the row space of X."""
-    pairs = zip(fit.problem.objectives, fit.solutions)
-    return replace(fit, solutions=[_projected(o, s) for o, s in pairs])
+    """The same fit, where every unpenalised w is projected on the row space of X.
+
+    A start that was good enough to stay is there already.
+    """
+    pairs = zip(fit.problem.objectives, fit.solutions, fit.starts)
+    return replace(fit, solutions=[_projected(*pair) for pair in pairs])
 
 
-def _projected(objective: Objective, solution: Solution) -> Solution:
+def _projected(objective: Objective, solution: Solution, start: Point | None) -> Solution:
     """The solution of least ‖w‖ with the same predictions, unless rounding makes it worse."""
-    if not objective.has_free_columns:
+    stayed = start is not None and np.array_equal(start.w, solution.w)
+    if stayed or not objective.has_free_columns:
         return solution
     w = _visible_part(objective, solution.w)
     if w is None or np.linalg.norm(w - solution.w) <= _SHORT * np.linalg.norm(w):

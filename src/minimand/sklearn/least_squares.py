@@ -11,11 +11,11 @@ from sklearn.utils.validation import column_or_1d
 
 from .._base.typing import AnyArray, Array
 from ..audit.foreign.objectives import Problem
-from ..problem.objective import Objective
+from ..problem.objective import Objective, Point
 from ..problem.row_space import Spectrum
 from .base import Fit, Minimiser, own_tolerance
 from .classes import binarizer_of
-from .least_norm import of_least_norm, spectrum_of
+from .least_norm import of_least_norm, shortest_starts, spectrum_of
 from .predictions import PredictsLabels, PredictsNumbers
 
 
@@ -65,6 +65,10 @@ class LinearRegression(Minimiser, PredictsNumbers, linear_model.LinearRegression
             self.rank_ = spectrum.rank
             self.singular_ = _as_weighted(spectrum, fit, X, weights)
         return fit if self.positive else of_least_norm(fit)
+
+    def _starts(self, problem: Problem) -> list[Point | None]:
+        """The shortest minimisers, where they are found by iterations."""
+        return super()._starts(problem) if self.positive else shortest_starts(problem.objectives)
 
     def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_ = fit.coef if y.ndim == 2 else fit.coef[0]

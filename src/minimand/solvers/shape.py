@@ -67,8 +67,17 @@ class Shape:
             return 1.0 + self.weight * self.dependent
         if self.nnz < _LOOK:
             return 1.0 + self.weight  # as if rows were alike: to know better would take longer
-        held = (1.0 + self.weight) / (1.0 + self.weight * self._apart())
+        apart = self._apart() * (self._room if self._objective.loss.quadratic else 1.0)
+        held = (1.0 + self.weight) / (1.0 + self.weight * apart)
         return max(held, 1.0 + self.weight * self.dependent)
+
+    @property
+    def _room(self) -> float:
+        """The least eigenvalue of the Gram matrix of random rows of length 1, (1 − √(n/d))².
+
+        Multipliers with bounds are held by these; without, sweeps are as slow as it is small.
+        """
+        return max(1.0 - float(np.sqrt(self.n / max(self.columns, 1e-300))), 0.0) ** 2
 
     def _apart(self) -> float:
         """The share of a row that is its own: about 1 of random ones, little if factors rule them.

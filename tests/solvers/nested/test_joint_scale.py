@@ -230,8 +230,12 @@ def test_a_fit_that_stops_short_keeps_its_true_bound():
     X, y, _ = data()
     best = HuberRegressor(tol=1e-10).fit(X, y).certificate_.primal
     for most in (0, 1):
-        with pytest.warns(match=f"max_iter={most}"):
-            model = HuberRegressor(max_iter=most, tol=1e-10).fit(X, y)
+        model = HuberRegressor(max_iter=most, tol=1e-10)
+        if most == 0:
+            with pytest.warns(match=f"max_iter={most}"):
+                model.fit(X, y)
+        else:  # the first round finds coefficients and scale together
+            model.fit(X, y)
         assert model.n_iter_ == most
         assert model.certificate_.dual <= best <= model.certificate_.primal
 

@@ -52,6 +52,32 @@ def test_newton_in_one_call_is_newton_step_by_step(loss, intercept, kind, monkey
     assert abs(value - model.certificate_.primal) <= 1e-9 * abs(value) + 1e-9
 
 
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, np.float32])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [1.0, 1e-2, 1e-5])
+def test_quasi_newton_steps_find_the_minimum_of_newton(alpha, intercept, kind, monkeypatch):
+    """With weights, an offset, a constant column and one that is absent from most rows."""
+    rng = np.random.default_rng(1)
+    n, d = 1300, 60
+    x = rng.standard_normal((n, d)) * np.geomspace(0.01, 100.0, d) + rng.standard_normal(d)
+    x[:, 3], x[:, 4] = 2.0, np.arange(n) == 7
+    y = (x[:, -1] / 100 + rng.standard_normal(n) > 0.3).astype(int)
+    weights, offset = rng.uniform(0.2, 2.0, n), 0.3 * rng.standard_normal(n)
+    given = {"sample_weight": weights, "offset": offset}
+    model = mm.Classifier("logistic", alpha=alpha, intercept=intercept, solver="newton", tol=1e-9)
+    steps = _count(monkeypatch, Newton, "_steps")
+    model.fit(kind(x), y, **given)
+    found, value = model.coef_.copy(), model.certificate_.primal
+    assert model.certificate_.relative <= 1e-9
+    assert not steps
+    monkeypatch.setattr(Newton, "at_once", lambda *_: iter(()))
+    model.fit(kind(x), y, **given)
+    assert steps
+    scale = np.abs(model.coef_).max()
+    np.testing.assert_allclose(found, model.coef_, rtol=1e-3, atol=1e-3 * scale)
+    assert value == pytest.approx(model.certificate_.primal, rel=1e-8)
+
+
 @pytest.mark.parametrize("free", [[0], [0, 1, 2, 3]])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_columns_without_a_penalty_need_no_steps(loss, free, monkeypatch):

@@ -7,11 +7,23 @@ For F of `joint_scale`, with t = r/σ and the samples inside, |t| ≤ ε,
 
 so that σ is one more column, −t, of a weighted least-squares problem. F is smooth in all of them,
 with curvature that jumps where a sample crosses |t| = ε: steps with a line search end after a few.
-After each, σ becomes the best one for its residuals, so that some samples are always inside.
+Trial steps are compared at the best σ for their residuals, so that some samples are always inside.
+
+Where columns outnumber rows, the step follows from its multipliers: with S = X (2c)⁻¹ Xᵀ, which is
+computed once, and p the derivative of F in the scores after the step,
+
+    w + dw = −(2c)⁻¹ Xᵀ p,   p = u outside,   (S p)ᵢ + pᵢ/hᵢ = b − yᵢ + db − tᵢ·dσ inside,
+    Σ p = 0,   Σ inside t·p = ∂F/∂σ + Σ inside t·u.
+
+Samples outside have no curvature, so Newton's step may carry them far beyond y, and min over σ of F
+without Ω is a norm of r, which has no curvature towards r = 0. So the first step, and any other
+where Newton's does not lower F as much, is *cautious*: it keeps σ, and samples outside get the
+curvature of the parabola in r that touches σH(r/σ) and lies above it. Such a step never raises F.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +36,11 @@ from ..base import Control
 from .joint_scale import Scaled, best_scale
 
 _STEPS = 50  # Newton steps; safeguard
-_HALVINGS = 40  # of a step; safeguard
+_HALVINGS = 40  # of a cautious step; safeguard
+_BOLD = 2  # of Newton's step, after which others are tried; safeguard
 _ARMIJO = 1e-4  # share of the promised decrease that a step must bring; convention
-_SHRINK = 0.1  # share of σ that a step leaves at least; safeguard
+_FAILURES = 4  # of Newton's step, after which other methods take over; safeguard
+_SHRINK = 0.1  # share of σ that a step leaves, before σ is adapted; safeguard
 
 
 class Place(NamedTuple):
@@ -36,13 +50,27 @@ class Place(NamedTuple):
     sigma: float
     value: float
     settled: bool = False  # whether Newton's equations promise nothing more than rounding
+    near: bool = False  # whether a bound says that F is near its minimum
+    theta: Array | None = None  # multipliers that the last step aimed at
 
 
 class _Step(NamedTuple):
     dw: Array
     db: float
     dsigma: float
+    dz: Array | float
     slope: float  # of F along the step
+    aim: Array  # w + dw
+    p: Array | None = None  # the derivative of F in the scores that the whole step aims at
+
+
+class _Slopes(NamedTuple):
+    """Derivatives of F in the scores and in σ; t, but 0 outside; the curvature h of samples."""
+
+    u: Array
+    sigma: float
+    t: Array
+    h: Array
 
 
 class JointNewton:
@@ -55,20 +83,56 @@ class JointNewton:
         self._epsilon, self._fixed = scaled.epsilon, fixed
         self._c = form.l2 / scaled.sigma
 
-    def best_from(self, point: Point, sigma: float, control: Control | None = None) -> Place:
-        """The last point of the steps; F never rises, and σ stays positive."""
-        place = self._at_best_scale(point, sigma)
+    def best_from(
+        self, point: Point, sigma: float, control: Control | None = None, near: float = 0.0
+    ) -> Place:
+        """The last point of the steps; F never rises, and σ stays positive.
+
+        They end as soon as a bound says that F is within ``near`` of its minimum.
+        """
+        place, bold, failures = self._at_best_scale(point, sigma), self._fixed, 0
         for _ in range(_STEPS):
-            step = self._step(place)
+            step = self._step(place, bold=bold)
             if step is None:
                 break
-            if not -step.slope > 4 * EPS * abs(place.value):
+            if bold and not -step.slope > 4 * EPS * abs(place.value):
                 return place._replace(settled=True)
-            moved = self._moved(place, step)
+            moved = self._moved(place, step, _BOLD if bold and not self._fixed else _HALVINGS)
+            if moved is None and bold and failures < _FAILURES and not self._fixed:
+                failures += 1
+                moved, step = self._instead(place, step)
             if moved is None or (control is not None and control.expired):
                 break
-            place = moved
+            place, bold = moved, True
+            if step.p is not None:
+                place = place._replace(theta=_quotients(step.p, self._objective.mass))
+                if place.value - self._bound(step) <= near:
+                    return place._replace(near=True)
         return place
+
+    def _instead(self, place: Place, step: _Step) -> tuple[Place | None, _Step]:
+        """The better one of a cautious step and of a shorter Newton's step, which keeps σ large."""
+        careful = self._step(place, bold=False)
+        shorter = self._moved(place, step, _HALVINGS, least=_SHRINK)
+        if careful is None:
+            return shorter, step
+        moved = self._moved(place, careful, _HALVINGS)
+        if moved is None or (shorter is not None and shorter.value < moved.value):
+            return shorter, step
+        return moved, careful
+
+    def _bound(self, step: _Step) -> float:
+        """A lower bound of F by the multipliers that a step aims at, up to rounding.
+
+        These solve Xᵀp = −2c·(w + dw), so Ω*(−Xᵀp) is Ω(w + dw); they are shrunk to the domain.
+        """
+        assert step.p is not None
+        objective, aim = self._objective, step.aim
+        theta = _quotients(step.p, objective.mass)
+        largest = float(np.abs(theta).max(initial=0.0)) / (2.0 * self._epsilon)
+        share = 1.0 / max(1.0, largest, 0.5 * np.sqrt(objective.mean(theta * theta)))
+        y = objective.y if objective.offset is None else objective.y - objective.offset
+        return max(-share * dot(step.p, y) - share**2 * dot(self._c * aim, aim), 0.0)
 
     def _at_best_scale(self, point: Point, sigma: float) -> Place:
         """A model with the better of a given scale and the best one for its residuals."""
@@ -89,58 +153,119 @@ class JointNewton:
         huber = inside * (2.0 * t - inside)
         return sigma * (1.0 + self._objective.mean(huber)) + dot(self._c * w, w)
 
-    def _step(self, place: Place) -> _Step | None:
-        """The solution of Newton's equations; None if no sample is inside."""
-        objective, (w, _, z), sigma = self._objective, place.point, place.sigma
-        mass, t = objective.mass, self._residual(z) / sigma
+    def _step(self, place: Place, *, bold: bool) -> _Step | None:
+        """The solution of Newton's equations, or of cautious ones; None if no sample is inside."""
+        objective, sigma = self._objective, place.sigma
+        mass, t = objective.mass, self._residual(place.point.z) / sigma
         clipped = np.clip(t, -self._epsilon, self._epsilon)
-        h = np.where(clipped == t, (2.0 / sigma) * mass, 0.0)
-        total = float(h.sum())
-        if not total > 0:
+        inside, u = clipped == t, 2.0 * mass * clipped
+        h = np.where(inside, (2.0 / sigma) * mass, 0.0)
+        if not h.any():
             return None
-        u = 2.0 * mass * clipped
-        balance = float(u.sum()) if objective.intercept else 0.0
         slope_sigma = 1.0 - dot(mass, clipped * clipped)
-        ht = h * t
-        level = float(ht.sum()) / total if objective.intercept else 0.0
-        whole = dot(ht, t)
-        bend = whole - total * level * level
+        if bold:
+            slopes = _Slopes(u, slope_sigma, np.where(inside, t, 0.0), h)
+        else:  # without t, no step of σ
+            np.divide(u, sigma * t, out=h, where=~inside)
+            slopes = _Slopes(u, 0.0, np.zeros_like(t), h)
         if self._fixed:
-            dw, gradient, mean, cross = (np.zeros_like(w) for _ in range(4))
-            dsigma = _quotient(-slope_sigma - level * balance, bend, whole)
-        else:
-            matrix, mean = self._hessian(h)
-            gradient = objective.backward(u) + 2.0 * self._c * w
-            cross = total * level * mean - objective.backward(ht)
-            inverse = solver_for(matrix)
-            both = inverse(np.column_stack([gradient - mean * balance, cross]))
-            right = slope_sigma + level * balance - dot(cross, both[:, 0].copy())
-            dsigma = _quotient(-right, bend - dot(cross, both[:, 1].copy()), whole)
-            dw = -both[:, 0] - both[:, 1] * dsigma
+            return self._in_scale(slopes, place.point)
+        return (self._by_rows if self._wide else self._by_columns)(slopes, place.point)
+
+    @cached_property
+    def _wide(self) -> bool:
+        """Whether systems of rows are smaller than those of columns, and exist."""
+        n, d = self._objective.design.shape
+        return n < d and bool((self._c > 0).all())
+
+    def _in_scale(self, slopes: _Slopes, point: Point) -> _Step:
+        """The step of b and σ alone."""
+        total, balance, level, whole, bend = self._moments(slopes)
+        dsigma = _quotient(-slopes.sigma - level * balance, bend, whole)
+        db = level * dsigma - balance / total if self._objective.intercept else 0.0
+        slope = balance * db + slopes.sigma * dsigma
+        return _Step(np.zeros_like(point.w), db, dsigma, db, slope, point.w)
+
+    def _moments(self, slopes: _Slopes) -> tuple[float, float, float, float, float]:
+        """Σh and Σu, the h-mean of t, Σht², and the same with t centred."""
+        _, _, t, h = slopes
+        total, ht = float(h.sum()), h * t
+        whole = dot(ht, t)
+        if not self._objective.intercept:
+            return total, 0.0, 0.0, whole, whole
+        level = float(ht.sum()) / total
+        return total, float(slopes.u.sum()), level, whole, whole - total * level * level
+
+    def _by_columns(self, slopes: _Slopes, point: Point) -> _Step:
+        """The step by the Hessian in w."""
+        objective, (u, slope_sigma, t, h) = self._objective, slopes
+        total, balance, level, whole, bend = self._moments(slopes)
+        matrix, mean = self._hessian(h)
+        gradient = objective.backward(u) + 2.0 * self._c * point.w
+        cross = total * level * mean - objective.backward(h * t)
+        both = solver_for(matrix)(np.column_stack([gradient - mean * balance, cross]))
+        right = slope_sigma + level * balance - dot(cross, both[:, 0].copy())
+        dsigma = _quotient(-right, bend - dot(cross, both[:, 1].copy()), whole)
+        dw = np.ascontiguousarray(-both[:, 0] - both[:, 1] * dsigma)
         db = 0.0
         if objective.intercept:
             db = -balance / total - dot(mean, dw) + level * dsigma
-        slope = dot(gradient, np.ascontiguousarray(dw)) + balance * db + slope_sigma * dsigma
-        return _Step(np.ascontiguousarray(dw), db, dsigma, slope)
+        slope = dot(gradient, dw) + balance * db + slope_sigma * dsigma
+        dz = objective.forward(dw) + db
+        return _Step(dw, db, dsigma, dz, slope, point.w + dw, u + h * (dz - t * dsigma))
+
+    def _by_rows(self, slopes: _Slopes, point: Point) -> _Step:
+        """The step by the multipliers p of the samples that have curvature."""
+        objective, (u, slope_sigma, t, h) = self._objective, slopes
+        curved = h > 0
+        some, t = np.flatnonzero(curved), t[curved]
+        p = np.where(curved, 0.0, u)
+        matrix = self._kernel[np.ix_(some, some)]
+        matrix.flat[:: some.size + 1] += 1.0 / h[curved]
+        shift = point.b if objective.offset is None else point.b + objective.offset
+        right = shift - objective.y - self._kernel @ p
+        each = solver_for(matrix)(np.column_stack([right[curved], np.ones_like(t), -t]))
+        first, level, scale = (np.ascontiguousarray(column) for column in each.T)
+        # Two equations for db and dσ; that of db is used up first.
+        wanted, whole = slope_sigma + dot(t, u[curved]) - dot(t, first), -dot(t, scale)
+        ones = float(level.sum()) if objective.intercept else np.inf
+        missing, skew = float(p.sum() + first.sum()), float(scale.sum())
+        db, by_sigma = -missing / ones, -skew / ones
+        dsigma = _quotient(-wanted - skew * db, whole + skew * by_sigma, whole)
+        db += by_sigma * dsigma
+        p[curved] = first + db * level + dsigma * scale
+        aim = -objective.backward(p) / (2.0 * self._c)
+        dw = aim - point.w
+        dz = shift - point.z - self._kernel @ p
+        slope = dot(u, dz) + dot(2.0 * self._c * point.w, dw)
+        slope += (float(u.sum()) if objective.intercept else 0.0) * db + slope_sigma * dsigma
+        return _Step(dw, db, dsigma, dz + db, slope, aim, p)
+
+    @cached_property
+    def _kernel(self) -> Array:
+        """S."""
+        self._objective.meter.passes += 1
+        return self._objective.design.row_gram(0.5 / self._c)
 
     def _hessian(self, h: Array) -> Covariance:
         matrix, mean = self._objective.hessian(h)
         matrix.flat[:: matrix.shape[0] + 1] += 2.0 * self._c
         return Covariance(matrix, mean)
 
-    def _moved(self, place: Place, step: _Step) -> Place | None:
-        """The longest of some halved steps along which F falls enough; None if none does."""
-        objective, (w, b, z), sigma = self._objective, place.point, place.sigma
-        dz = objective.forward(step.dw) + step.db if not self._fixed else step.db
-        length = 1.0
-        if step.dsigma < (_SHRINK - 1.0) * sigma:
-            length = (_SHRINK - 1.0) * sigma / step.dsigma
-        for _ in range(_HALVINGS):
-            scores, new = z + length * dz, sigma + length * step.dsigma
-            moved = w + length * step.dw
-            value = self._value(moved, self._residual(scores), new)
-            if value <= place.value + _ARMIJO * length * step.slope:
-                return self._at_best_scale(Point(moved, b + length * step.db, scores), new)
+    def _moved(self, place: Place, step: _Step, halvings: int, least: float = 0.0) -> Place | None:
+        """The longest of some halved steps along which F falls enough; None if none does.
+
+        The first one leaves a share ``least`` of σ, if that is positive.
+        """
+        (w, b, z), sigma, length = place.point, place.sigma, 1.0
+        if least > 0 and step.dsigma < (least - 1.0) * sigma:
+            length = (least - 1.0) * sigma / step.dsigma
+        for _ in range(1 + halvings):
+            point = Point(w + length * step.dw, b + length * step.db, z + length * step.dz)
+            scale = max(sigma + length * step.dsigma, _SHRINK * sigma)
+            moved = self._at_best_scale(point, scale)
+            if moved.value <= place.value + _ARMIJO * length * step.slope:
+                return moved
             length *= 0.5
         return None
 
@@ -148,3 +273,8 @@ class JointNewton:
 def _quotient(slope: float, bend: float, whole: float) -> float:
     """slope/bend; 0 where σ has no curvature of its own, up to rounding of the whole."""
     return slope / bend if bend > 16 * EPS * whole else 0.0
+
+
+def _quotients(p: Array, mass: Array) -> Array:
+    """p/mass; 0 where the mass is."""
+    return np.divide(p, mass, out=np.zeros_like(p), where=mass > 0)

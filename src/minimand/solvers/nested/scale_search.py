@@ -19,6 +19,7 @@ from .joint_newton import JointNewton
 from .joint_scale import LEAST_SCALE, Joint, Scaled
 
 _INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals; safeguard
+_SHARP = 0.1  # share of the target that the first steps aim at; safeguard
 _NEWTON = 40  # iterations of Newton's method before interior points are tried; safeguard
 _STEEPEST = 1e-3  # factor by which σ falls at most from one problem to the next; safeguard
 _MOST = 100  # scales that are tried; safeguard
@@ -142,13 +143,19 @@ def _begun(
         here = scaled.at(sigma)
         judged = here.judged(recentred(here.objective, point), evidence, control.target)
         steps = not judged.reaches(control.target, null.value)
-    if steps:
-        found = JointNewton(scaled).best_from(point, sigma, control)
-        point, sigma = found.point, max(found.sigma, floor)
-    here = scaled.at(sigma)
-    point = recentred(here.objective, point)
-    theta = 2.0 * np.clip((point.z - scaled.objective.y) / sigma, -scaled.epsilon, scaled.epsilon)
-    judged = here.judged(point, [theta, *evidence], control.target)
+    newton, aimed = JointNewton(scaled), list[Array]()
+    for near in (_SHARP * control.target, 0.0):
+        if steps:
+            found = newton.best_from(point, sigma, control, near)
+            point, sigma = found.point, max(found.sigma, floor)
+            aimed = [] if found.theta is None else [found.theta]
+        here = scaled.at(sigma)
+        point = recentred(here.objective, point)
+        theta = (point.z - scaled.objective.y) / sigma
+        theta = 2.0 * np.clip(theta, -scaled.epsilon, scaled.epsilon)
+        judged = here.judged(point, [theta, *aimed, *evidence], control.target)
+        if not (steps and found.near) or judged.reaches(control.target, null.value):
+            break
     return null, _Course(scaled, floor, point, sigma, judged, count=int(steps))
 
 

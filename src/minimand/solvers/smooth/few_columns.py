@@ -1,18 +1,23 @@
-"""Newton's method on few columns in one compiled call, and one judgement."""
+"""Smooth losses with an l2 penalty in compiled code, with one judgement: Newton, or L-BFGS."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import _core
+from ..._base.linear_system import inverse_of
+from ..._base.typing import Array
 from ...certificate import Course, Finding, judge
 from ...design import DenseDesign, Design, SparseDesign
 from ...penalties import Separable
 from ...problem.intercept import recentred
-from ...problem.objective import Objective
+from ...problem.objective import EPS, Objective
+from .. import costs
 from ..base import Control
 
 _FEW = 40  # columns, below which a Hessian costs no more than a few products; safeguard
@@ -20,45 +25,156 @@ _MOST_NUMBERS = 1_000_000  # numbers in X, from which a thinned start pays; safe
 _STEPS = 50  # Newton steps of a call; safeguard
 _NEAR = 0.1  # share of the target that the last step may gain; safeguard: it leaves the square
 _CALLS = 2  # calls, the second one for digits that the first lacked; safeguard
+_QUASI_STEPS = 30  # L-BFGS steps of one metric; safeguard
+_METRICS = 4  # metrics, each at the point where the steps of the last one ended; safeguard
+_MOST_READ = 5_000_000  # numbers in X, likewise for L-BFGS; measured at 100000×50, 60000×120
+_MOST_COLUMNS = 1000  # of an explicit inverse; safeguard
 
 
-def newton_on_few_columns(objective: Objective, control: Control) -> Iterator[Finding]:
+class _Posed(NamedTuple):
+    """A problem as compiled kernels take it."""
+
+    x: np.ndarray
+    psi: Any
+    rows: tuple[Array, Array, Array]  # mass, sign, shift
+    l2: Array
+
+
+def takes_quasi_newton(objective: Objective) -> bool:
+    """Whether L-BFGS could run: a loss that the core knows, and whose curvature does not jump."""
+    dense = isinstance(objective.design, DenseDesign) and objective.n_scores == 1
+    few = objective.design.nnz <= _MOST_READ and _FEW <= objective.n_features <= _MOST_COLUMNS
+    if not (dense and few):
+        return False
+    y = objective.y
+    return objective.loss.plq(y) is None and objective.loss.rowwise(y) is not None
+
+
+def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
     """The minimiser; none where the loss is unknown to the core, or the columns are collinear.
 
     If steps end too early, `Newton` begins anew: its line search sees more.
     """
-    form, design = objective.penalty.sum_over_features, _few_columns(objective.design)
-    if form is None or design is None or objective.units is not None:
+    form, design = objective.penalty.sum_over_features, _as_dense(objective.design)
+    if form is None or design is None or objective.units is not None or objective.n_scores > 1:
         return
-    loss = objective.loss.rowwise(objective.y) if objective.n_scores == 1 else None
+    n, d = design.shape
+    few = d < _FEW and n * d < _MOST_NUMBERS
+    if not few and not ((form.l2 > 0).all() and takes_quasi_newton(objective)):
+        return
+    loss = objective.loss.rowwise(objective.y)
     if loss is None or not _determined(objective, form):
         return
-    d = design.shape[1]
     shift = loss.shift
     if objective.offset is not None:
         shift = shift - loss.sign * objective.offset
-    centre = design.centre if objective.intercept else np.zeros(d)
-    most = _STEPS if control.max_iter is None else min(_STEPS, control.max_iter)
-    w, b, near = objective.null.w.copy(), float(objective.null.b), _NEAR * control.target
-    rows = (objective.mass, loss.sign, shift)
-    primal, models = np.empty(most + 1), np.empty((most + 1 if control.callbacks else 0, d + 1))
-    for call in range(_CALLS):
-        if control.callbacks:
-            models[0] = [*w, b]
-        b, steps, done = _core.smooth_steps(
-            *(design.x, loss.psi.parts, rows, form.l2, centre, objective.intercept),
-            *(w, b, near, most, primal, models[1:].ravel()),
+    posed = _Posed(design.x, loss.psi.parts, (objective.mass, loss.sign, shift), form.l2)
+    run = _Run(objective, control, _STEPS if few else _QUASI_STEPS)
+    yield from _newton(run, posed, design) if few else _quasi_newton(run, posed)
+
+
+class _Run:
+    """A model that compiled steps change, and the course of what they visited."""
+
+    def __init__(self, objective: Objective, control: Control, most: int) -> None:
+        self.objective, self.control = objective, control
+        self.most = most if control.max_iter is None else min(most, control.max_iter)
+        self.w, self.b = objective.null.w.copy(), float(objective.null.b)
+        kept = self.most + 1 if control.callbacks else 0
+        self._primal, self._models = np.empty(self.most + 1), np.empty((kept, self.w.size + 1))
+        self._told = False  # whether the present model was
+        self._courses: list[Course] = []
+
+    def steps(
+        self, call: Callable[..., tuple[float, int, bool]], near: float, passes: float
+    ) -> tuple[int, bool]:
+        """Steps of one call, each of which takes so many passes: how many, and if it is done."""
+        if self.control.callbacks:
+            self._models[0] = [*self.w, self.b]
+        self.b, steps, done = call(
+            self.w, self.b, near, self.most, self._primal, self._models[1:].ravel()
         )
+        meter = self.objective.meter
+        taken = [meter.passes + 1.0 + passes * step for step in range(steps + 1)]
+        meter.passes = taken[-1]
+        new = slice(1 if self._told else 0, steps)
+        self._courses.append(
+            Course(self._primal[new].tolist(), taken[new], self._models[new].copy())
+        )
+        self._told = False
+        return steps, done
+
+    def finding(self) -> Finding:
+        """The judgement of the model, with its course since the last one."""
+        point = recentred(self.objective, self.objective.point(self.w.copy(), self.b))
+        primal, passes, models = zip(*self._courses)
+        course = Course([*chain(*primal)], [*chain(*passes)], np.concatenate(models))
+        self._courses, self._told = [], True
+        return replace(judge(self.objective, point), fresh=True, course=course)
+
+
+def _newton(run: _Run, posed: _Posed, design: DenseDesign) -> Iterator[Finding]:
+    """Newton's steps, each with a Hessian of all rows."""
+    objective, near = run.objective, _NEAR * run.control.target
+    centre = design.centre if objective.intercept else np.zeros(design.shape[1])
+
+    def call(*rest: Any) -> tuple[float, int, bool]:
+        return _core.smooth_steps(*posed, centre, objective.intercept, *rest)
+
+    for _ in range(_CALLS):
         # A step forms the Hessian, and takes a product for the gradient and one for the scores.
-        passes = [objective.meter.passes + 1.0 + 3.0 * step for step in range(steps + 1)]
-        objective.meter.passes = passes[-1]
-        if not done:
+        if not run.steps(call, near, 3.0)[1]:
             return
-        point = recentred(objective, objective.point(w.copy(), b))
-        told = slice(1 if call else 0, steps)  # a later call begins at a point that was told
-        course = Course(primal[told].tolist(), passes[told], models[told])
-        yield replace(judge(objective, point), fresh=True, course=course)
+        yield run.finding()
         near *= 1e-6  # a share at which the square of a step is far below the target; safeguard
+
+
+def _quasi_newton(run: _Run, posed: _Posed) -> Iterator[Finding]:
+    """L-BFGS steps, the first metric being the Hessian of some rows."""
+    objective, near, z = run.objective, 0.5 * run.control.target, run.objective.null.z
+    for _ in range(_METRICS):
+        metric = _metric(objective, posed.l2, z)
+        if metric is None or run.control.expired:
+            return
+
+        def call(*rest: Any, metric: _Metric = metric) -> tuple[float, int, bool]:
+            return _core.quasi_newton(*posed, *metric, *rest)
+
+        steps, done = run.steps(call, near, 2.0)
+        if done:
+            found = run.finding()
+            yield found
+            near, z = 0.1 * near, found.point.z  # a share, in case a certificate lacked digits
+        elif steps < run.most:  # no step lowers the objective
+            return
+        else:
+            z = objective.point(run.w, run.b).z
+
+
+class _Metric(NamedTuple):
+    mean: Array
+    intercept: bool
+    inverse: Array
+    total: float
+
+
+def _metric(objective: Objective, l2: Array, z: Array) -> _Metric | None:
+    """The inverse of the Hessian at some scores, from every so many rows."""
+    every = costs.rows_between(objective)
+    h = objective.mass * objective.loss.slopes(z, objective.y)[1]
+    total = float(h.sum())
+    if not total > 0:
+        return None
+    objective.meter.passes += 1.0 / every
+    matrix, mean = objective.thinned(every).hessian(every * h[::every])
+    diagonal = np.diag(matrix) + l2
+    if every > 1:  # a rare column may be absent from these rows
+        spread = objective.spread
+        whole = np.maximum(spread - mean**2, EPS * spread) * total + l2
+        diagonal = np.maximum(diagonal, 0.1 * whole)  # a tenth of it is kept; safeguard
+    matrix.flat[:: l2.size + 1] = diagonal
+    inverse = inverse_of(matrix)
+    return None if inverse is None else _Metric(mean, objective.intercept, inverse, total)
 
 
 def _determined(objective: Objective, form: Separable) -> bool:
@@ -69,11 +185,12 @@ def _determined(objective: Objective, form: Separable) -> bool:
     return basis is not None and basis.regular
 
 
-def _few_columns(design: Design) -> DenseDesign | None:
+def _as_dense(design: Design) -> DenseDesign | None:
     """The columns as they are, or with the zeros of sparse ones, if there are few numbers."""
     n, d = design.shape
-    if not 0 < d < _FEW or n * d >= _MOST_NUMBERS:
+    if not d:
         return None
     if isinstance(design, SparseDesign):
-        return DenseDesign(design.x.toarray())
+        few = d < _FEW and n * d < _MOST_NUMBERS
+        return DenseDesign(design.x.toarray()) if few else None
     return design if isinstance(design, DenseDesign) else None

@@ -13,7 +13,7 @@ from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
-from .few_columns import newton_on_few_columns
+from . import few_columns
 from .newton_scores import ScoresCholesky, ScoresKrylov
 from .newton_systems import Cholesky, Direction, Krylov, Reused, share_of_rows
 
@@ -32,6 +32,9 @@ class Newton(Solver):
 
     The intercept is eliminated exactly. The step yields a second dual point, θ + h∘(X D), whose
     slope cancels that of the penalty at w + D: its gap is of third order.
+
+    Where the core knows the loss, steps run in compiled code with one judgement at the end: of H on
+    few columns, else L-BFGS steps whose first metric is H of some rows (`few_columns`).
 
     With k scores H couples them: diag(h) is the second derivative of the loss in the scores of a
     row, for a softmax diag(p) − ppᵀ.
@@ -66,11 +69,14 @@ class Newton(Solver):
         if pieces is not None and not objective.loss.quadratic and (form.l2 > 0).all():
             reused = self._reuses(objective, form)
             return costs.newton_on_pieces(objective, form, formed=formed, reused=reused)
-        return costs.newton(objective, formed=formed)
+        cost = costs.newton(objective, formed=formed)
+        if (form.l2 > 0).all() and few_columns.takes_quasi_newton(objective):
+            return min(cost, costs.quasi_newton(objective))
+        return cost
 
     def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
-        """On few columns in compiled code, without judgements on the way."""
-        return newton_on_few_columns(objective, control)
+        """On few columns, or few rows, in compiled code, without judgements on the way."""
+        return few_columns.at_once(objective, control)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
