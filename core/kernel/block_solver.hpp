@@ -91,7 +91,7 @@ class Block {
  private:
   DenseMatrix<Scalar> source_;
   std::vector<std::uint8_t> known_;
-  std::vector<std::size_t> runs_;  // where runs of adjacent positions begin
+  std::vector<std::size_t> runs_;     // where runs of adjacent positions begin
   std::unique_ptr<Scalar[]> copies_;  // of rows, `room_` numbers
   std::size_t room_ = 0;
   const Scalar* lines_ = nullptr;  // rows lie `apart_` from each other

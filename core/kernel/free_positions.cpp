@@ -5,8 +5,8 @@
 namespace minimand {
 namespace {
 
-constexpr double kRidge = 4e4;          // ulp of the diagonal and unknown; safeguard: the least
-                                        // that a small system does not call singular
+constexpr double kRidge = 4e4;  // ulp of the diagonal and unknown; safeguard: the least
+                                // that a small system does not call singular
 
 bool is_free(const Block<double>& block, std::size_t k) {
   const double a = block.a[k];

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kPerSample = 100.0;  // gap over violation and range, as most terms of a gap
                                       // are zero; measured on pairs of digits
-constexpr double kTighter = 0.3;     // of the violation to reach, if its gap is too large; measured
-constexpr std::size_t kSteps = 2;    // positions per step of a round; measured on pairs of digits
+constexpr double kTighter = 0.3;   // of the violation to reach, if its gap is too large; measured
+constexpr std::size_t kSteps = 2;  // positions per step of a round; measured on pairs of digits
 constexpr std::int64_t kBetween = 10;    // steps per position between two judgements; measured
 constexpr std::int64_t kMost = 3000;     // steps per position; safeguard
 constexpr std::int64_t kPatience = 120;  // steps per position without progress; safeguard
