@@ -35,8 +35,9 @@ class KernelRidge(kernel_ridge.KernelRidge):
 
     .. math:: \min_f \sum_i s_i (f(x_i) - y_i)^2 + \alpha \|f\|^2
 
-    The solution is that of one linear system; the certificate says how accurate it is. `minimand.Regressor` with ``features=kernel`` has an intercept, all losses and
-    paths, and `minimand.Tuned` with ``cv="loo"`` chooses alpha and the kernel's parameters.
+    The solution is that of one linear system; the certificate says how accurate it is.
+    `minimand.Regressor` with ``features=kernel`` has an intercept, all losses and paths, and
+    `minimand.Tuned` with ``cv="loo"`` chooses alpha and the kernel's parameters.
 
     Parameters
     ----------
@@ -119,10 +120,11 @@ class KernelRidge(kernel_ridge.KernelRidge):
             return NamedKernel(Linear())
         if self.kernel == "rbf" and gamma > 0:
             return NamedKernel(RBF(math.sqrt(0.5 / gamma)))
-        if self.kernel in ("poly", "polynomial") and self.coef0 >= 0 and gamma >= 0:
-            if float(self.degree).is_integer() and self.degree >= 1:
-                kernel = Polynomial(int(self.degree), float(self.coef0))
-                return NamedKernel(kernel, math.sqrt(gamma))
+        whole = float(self.degree).is_integer() and self.degree >= 1
+        powers = self.kernel in ("poly", "polynomial") and whole
+        if powers and self.coef0 >= 0 and gamma >= 0:
+            kernel = Polynomial(int(self.degree), float(self.coef0))
+            return NamedKernel(kernel, math.sqrt(gamma))
         return None
 
     @classmethod
