@@ -76,8 +76,6 @@ class KernelRidge(kernel_ridge.KernelRidge):
         weights = np.ones(X.shape[0])
         if sample_weight is not None:
             weights = np.array(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
-        if not weights.any():
-            raise ValueError("sample_weight must have a positive number, but all are zero.")
         gram = np.ascontiguousarray(self._get_kernel(X), dtype=float)
         targets = np.asarray(y, dtype=float).reshape(gram.shape[0], -1)
         self._check_definite(gram)
