@@ -104,3 +104,10 @@ def test_weights_alphas_and_targets_together(kernel):
     assert ours.certificate_.relative < 1e-12
     with pytest.raises(ValueError, match="at least one non-zero"):
         KernelRidge().fit(X, Y, sample_weight=np.zeros(40))
+
+
+def test_a_matrix_that_a_function_keeps_is_not_written_to():
+    kept = rbf_kernel(X)
+    before = kept.copy()
+    KernelRidge(kernel=mm.Callable(lambda x, z: kept)).fit(X, Y)
+    np.testing.assert_array_equal(kept, before)

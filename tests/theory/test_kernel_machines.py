@@ -274,3 +274,11 @@ def test_huge_values_of_a_kernel_are_no_task_for_steps_of_pairs(loss):
     kind, y = (mm.Classifier, scores > 0) if loss == "hinge" else (mm.Regressor, scores)
     model = kind(loss, alpha=1e-2, features=mm.Polynomial(3, 1.0)).fit(rows, y)
     assert model.certificate_.relative <= 1e-6
+
+
+def test_rounding_of_huge_values_is_told_by_a_fit_on_rows():
+    rng = np.random.default_rng(3)
+    rows, y = 50.0 * rng.normal(size=(30, 2)), 10.0 * rng.normal(size=30)
+    model = mm.Regressor("quantile", alpha=1e-2, features=mm.Polynomial(3), solver="smo", tol=1e-2)
+    with pytest.warns(ConvergenceWarning, match="numbers as large as"):
+        model.fit(rows, y)

@@ -153,7 +153,8 @@ class KernelRidge(kernel_ridge.KernelRidge):
     def _solved(self, gram: Array, targets: Array, weights: Array) -> tuple[Array, Certificate]:
         """The coefficients of every target, and what is proved of them."""
         kept = np.flatnonzero(weights)
-        own = self.kernel != "precomputed"
+        # A matrix that a user passes, or that his function gives, is not written to.
+        own = isinstance(self.kernel, str) and self.kernel != "precomputed"
         if kept.size < weights.size:
             gram, own = gram[np.ix_(kept, kept)], True
         root = np.sqrt(weights[kept])
@@ -179,8 +180,8 @@ class KernelRidge(kernel_ridge.KernelRidge):
             for k in here:
                 facts = targets[kept, k], coefs[kept, k], weights[kept]
                 proofs[int(k)] = _certified(rows, *facts, alpha)
-        found = [proofs[k] for k in range(targets.shape[1])]
-        return coefs, combined([p for p, _ in found], [part for _, part in found], "outputs")
+        proved = [proofs[k] for k in range(targets.shape[1])]
+        return coefs, combined([p for p, _ in proved], [part for _, part in proved], "outputs")
 
 
 class _SystemRows(KernelDesign):
@@ -199,7 +200,7 @@ class _SystemRows(KernelDesign):
         return self._system.kernel_times(a / self._root) / self._root
 
     @property
-    def row_lengths(self) -> Array:  # type: ignore[override]
+    def row_lengths(self) -> Array:
         """The diagonal of K."""
         found = self._system.diagonal
         return found if self._root is None else found / self._root**2

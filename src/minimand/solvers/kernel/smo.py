@@ -18,7 +18,6 @@ from ..traits import Trait
 from . import costs
 from .course import CORRECTIONS, Course
 
-
 EASY = 1e4  # reach up to which steps of pairs are quick; measured on iris, digits, wine, cancer
 
 
