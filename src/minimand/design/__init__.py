@@ -8,6 +8,7 @@ from .dense import DenseDesign
 from .gram import GramDesign
 from .kernel import KernelDesign
 from .part import PartDesign
+from .rough import RoughProducts
 from .sparse import SparseDesign
 from .wrap import Standardized, as_design
 
@@ -24,6 +25,7 @@ __all__ = [
     "Moments",
     "PartDesign",
     "Reach",
+    "RoughProducts",
     "SparseDesign",
     "Standardized",
     "Whitened",
