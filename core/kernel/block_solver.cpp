@@ -182,7 +182,7 @@ MINIMAND_INLINE void add_row(Block<Scalar>& block, double t, std::size_t i) {
   double* __restrict f = block.f.data();
   double* __restrict up = block.up.data();
   double* __restrict down = block.down.data();
-  for (std::size_t k = 0; k < block.stride; ++k) {
+  for (std::size_t k = 0; k < block.size; ++k) {
     const double change = t * static_cast<double>(row[k]);
     f[k] += change;
     up[k] -= change;

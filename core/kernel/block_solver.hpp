@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,7 +38,6 @@ class Block {
     size = count;
     stride = (count + kLanes - 1) / kLanes * kLanes;
     position.resize(count);
-    if (gram_.size() < stride * stride) gram_.resize(stride * stride);
     known_.assign(count, 0);
     runs_.clear();
     for (auto* values : {&a, &f, &low, &high, &below, &above}) values->assign(stride, 0.0);
@@ -46,7 +46,8 @@ class Block {
     down.assign(stride, kInfinity);
   }
 
-  /// Sets the matrix of which `position` says the rows and columns.
+  /// Sets the matrix of which `position` says the rows and columns. Nothing of it is copied if the
+  /// positions are adjacent.
   void take_rows_of(const DenseMatrix<Scalar>& matrix) {
     constexpr std::size_t kLongRuns = 16;  // positions of a run, on average; safeguard
     source_ = matrix;
@@ -58,31 +59,47 @@ class Block {
         break;
       }
     }
+    if (runs_.size() == 1) {
+      known_.assign(size, 1);
+      lines_ = source_.line(position[0]).data() + position[0];
+      apart_ = source_.stride;
+    } else {
+      if (room_ < stride * stride) {
+        room_ = stride * stride;
+        copies_ = std::make_unique_for_overwrite<Scalar[]>(room_);
+      }
+      lines_ = copies_.get();
+      apart_ = stride;
+    }
     for (std::size_t k = 0; k < size; ++k) {
       diagonal[k] = static_cast<double>(source_.line(position[k])[position[k]]);
     }
   }
 
-  /// K of position k with all positions of the block, and zeros for the padding.
+  /// K of position k with all positions of the block.
   MINIMAND_INLINE const Scalar* row(std::size_t k) {
     if (!known_[k]) copy_row(k);
-    return gram_.data() + k * stride;
+    return lines_ + k * apart_;
   }
 
   /// The rows of all positions; those that were never asked for hold anything.
   DenseMatrix<Scalar> rows() const {
-    return {{gram_.data(), size * stride}, size, stride, stride, true};
+    const std::size_t values = size == 0 ? 0 : (size - 1) * apart_ + size;
+    return {{lines_, values}, size, size, apart_, true};
   }
 
  private:
   DenseMatrix<Scalar> source_;
   std::vector<std::uint8_t> known_;
-  std::vector<std::size_t> runs_;  // where runs of adjacent positions begin
-  std::vector<Scalar> gram_;
+  std::vector<std::size_t> runs_;     // where runs of adjacent positions begin
+  std::unique_ptr<Scalar[]> copies_;  // of rows, `room_` numbers
+  std::size_t room_ = 0;
+  const Scalar* lines_ = nullptr;  // rows lie `apart_` from each other
+  std::size_t apart_ = 0;
 
   [[gnu::noinline]] void copy_row(std::size_t k) {
     const Scalar* const from = source_.line(position[k]).data();
-    Scalar* const to = gram_.data() + k * stride;
+    Scalar* const to = copies_.get() + k * stride;
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       const std::size_t first = runs_[run];
       const std::size_t last = run + 1 < runs_.size() ? runs_[run + 1] : size;
@@ -91,7 +108,6 @@ class Block {
     if (runs_.empty()) {
       for (std::size_t l = 0; l < size; ++l) to[l] = from[position[l]];
     }
-    std::fill(to + size, to + stride, Scalar{0});
     known_[k] = 1;
   }
 };

@@ -5,14 +5,18 @@
 namespace minimand {
 namespace {
 
-constexpr std::size_t kMostFree = 400;  // free positions; safeguard: 20 ms for a factor
-constexpr double kRidge = 4e4;          // ulp of the diagonal and unknown; safeguard: the least
-                                        // that a small system does not call singular
+constexpr double kRidge = 4e4;  // ulp of the diagonal and unknown; safeguard: the least
+                                // that a small system does not call singular
 
 bool is_free(const Block<double>& block, std::size_t k) {
   const double a = block.a[k];
   const bool at_corner = a == 0.0 && block.above[k] != block.below[k];
   return a > block.low[k] && a < block.high[k] && !at_corner;
+}
+
+double work_of_factor(std::size_t unknowns) {
+  const double m = static_cast<double>(unknowns);
+  return m * m * m / 3.0 + m * m;
 }
 
 double sum_of(std::span<const double> values, Range range) {
@@ -23,7 +27,7 @@ double sum_of(std::span<const double> values, Range range) {
 
 }  // namespace
 
-bool FreePositions::move(Block<double>& block, bool balanced) {
+double FreePositions::move(Block<double>& block, bool balanced, double budget) {
   free_.clear();
   slope_.clear();
   for (std::size_t k = 0; k < block.size; ++k) {
@@ -31,9 +35,10 @@ bool FreePositions::move(Block<double>& block, bool balanced) {
     free_.push_back(k);
     slope_.push_back((block.a[k] > 0.0 ? block.above[k] : block.below[k]) - block.f[k]);
   }
-  if (free_.size() > kMostFree) return false;
-  bool moved = false;
-  while (free_.size() > (balanced ? 1u : 0u) && find_step(block, balanced)) {
+  double used = 0.0;
+  while (free_.size() > (balanced ? 1u : 0u)) {
+    const double work = work_of_factor(free_.size());
+    if (used + work > budget || !find_step(block, balanced)) break;
     const double bend = slopes_along(block);
     double gain = 0.0, room = std::numeric_limits<double>::infinity(), end = 0.0;
     std::size_t first = 0;
@@ -55,13 +60,13 @@ bool FreePositions::move(Block<double>& block, bool balanced) {
       block.a[free_[i]] += t * step_[i];
       slope_[i] -= t * change_[i];
     }
-    moved = true;
+    used += work;
     if (t < room) break;
     block.a[free_[first]] = end;
     free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(first));
     slope_.erase(slope_.begin() + static_cast<std::ptrdiff_t>(first));
   }
-  return moved;
+  return used;
 }
 
 /// The solution of the system; false if it is singular even with the ridge.

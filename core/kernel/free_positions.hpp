@@ -17,9 +17,10 @@ namespace minimand {
 /// solved again.
 class FreePositions {
  public:
-  /// Moves a towards the optimum among the free positions; false if nothing moved. f and the slopes
-  /// of the block are not updated.
-  bool move(Block<double>& block, bool balanced);
+  /// Moves a towards the optimum among the free positions, by factors of at most `budget`
+  /// multiplications; how many they took, zero if nothing moved. f and the slopes of the block are
+  /// not updated.
+  double move(Block<double>& block, bool balanced, double budget);
 
  private:
   bool find_step(Block<double>& block, bool balanced);

@@ -14,10 +14,11 @@ namespace {
 
 constexpr double kPerSample = 100.0;  // gap over violation and range, as most terms of a gap
                                       // are zero; measured on pairs of digits
-constexpr double kTighter = 0.3;     // of the violation to reach, if its gap is too large; measured
-constexpr std::int64_t kSteps = 10;  // per position and round; measured: then free positions
-constexpr std::size_t kRounds = 300;     // of steps and a look at the gap; safeguard
-constexpr std::size_t kPatience = 12;    // rounds without progress; safeguard
+constexpr double kTighter = 0.3;   // of the violation to reach, if its gap is too large; measured
+constexpr std::size_t kSteps = 2;  // positions per step of a round; measured on pairs of digits
+constexpr std::int64_t kBetween = 10;    // steps per position between two judgements; measured
+constexpr std::int64_t kMost = 3000;     // steps per position; safeguard
+constexpr std::int64_t kPatience = 120;  // steps per position without progress; safeguard
 constexpr double kProgress = 0.9;        // factor of the gap that counts as progress; safeguard
 constexpr std::size_t kWorkOfRow = 100;  // element operations a row of K costs, about; safeguard
 
@@ -31,23 +32,30 @@ class Settling {
     const bool balanced = machine.problem.balanced;
     double ranges = 0.0;
     for (std::size_t k = 0; k < block_.size; ++k) ranges += block_.high[k] - block_.low[k];
-    const std::int64_t most = kSteps * static_cast<std::int64_t>(block_.size);
+    const auto positions = static_cast<std::int64_t>(block_.size);
+    const std::int64_t most = positions / static_cast<std::int64_t>(kSteps) + 1;
     MachineReport report{{0.0, 0.0}, judged(balanced), 0};
-    double least = report.gap, aim = 0.0;
-    std::size_t waited = 0;
-    for (std::size_t round = 0; round < kRounds && report.gap > target(machine); ++round) {
+    double least = report.gap, aim = 0.0, spent = 0.0, trust = 1.0;
+    std::int64_t waited = 0, since = 0;
+    while (report.gap > target(machine) && report.steps <= kMost * positions) {
       if (asks && stopping()) stopped = true;
-      if (waited > kPatience || stopped) break;
-      if (round == 0) aim = kPerSample * target(machine) / std::max(ranges, 1e-300);
+      if (waited > kPatience * positions || stopped) break;
+      if (aim == 0.0) aim = kPerSample * target(machine) / std::max(ranges, 1e-300);
       const BlockReport found = solve_block(block_, balanced, aim, 0.0, most);
       report.steps += found.steps;
+      spent += static_cast<double>(found.steps) * static_cast<double>(block_.size);
       const bool slow = found.violation > aim;
-      const bool moved = slow && free_.move(block_, balanced);
+      const double used = slow ? free_.move(block_, balanced, trust * spent) : 0.0;
+      since += found.steps;
+      if (slow && used == 0.0 && found.steps == most && since < kBetween * positions) continue;
+      if (used > 0.0) spent = 0.0;
       keep_sums(balanced);
       report.gap = judged(balanced);
-      waited = report.gap < kProgress * least ? 0 : waited + 1;
+      waited = report.gap < kProgress * least ? 0 : waited + std::max(since, most);
+      if (waited > 0) trust *= 2.0;  // steps of pairs get nowhere
+      since = 0;
       least = std::min(least, report.gap);
-      if (slow && found.steps == 0 && !moved) break;  // no step is possible in this precision
+      if (slow && found.steps == 0 && used == 0.0) break;  // no step is possible in this precision
       if (!slow) aim *= kTighter;
     }
     std::copy_n(judge_.levels(), 2, report.levels);

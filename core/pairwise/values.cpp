@@ -1,11 +1,13 @@
 #include "pairwise/values.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <vector>
 
 #include "common/lanes.hpp"
 #include "common/parallel.hpp"
+#include "common/symmetric.hpp"
 #include "common/watch.hpp"
 #include "scalar/exponential.hpp"
 #include "scalar/single_exponential.hpp"
@@ -27,6 +29,8 @@ void laplacian_row(const float* x, const float* z, std::size_t n, std::size_t d,
                    float* row);
 void minima_row(const double* x, const double* z, std::size_t n, std::size_t d, double* row);
 void minima_row(const float* x, const float* z, std::size_t n, std::size_t d, float* row);
+void power_row(double* row, std::size_t n, double c, unsigned degree);
+void power_row(float* row, std::size_t n, float c, unsigned degree);
 
 namespace {
 
@@ -68,6 +72,25 @@ MINIMAND_INLINE void gaussian(float* row, const float* column_squares, std::size
   for (; j < n; ++j) {
     const float distance = square + column_squares[j] - 2.0f * row[j];
     row[j] = exponential_below_one(factor * (distance > 0.0f ? distance : 0.0f) - zero)[0];
+  }
+}
+
+/// A run of values at a time, which stays in the first cache while its powers are taken.
+template <class Scalar>
+MINIMAND_INLINE void power(Scalar* row, std::size_t n, Scalar c, unsigned degree) {
+  constexpr std::size_t kRun = 512;  // values, 4 kB; safeguard: two runs fit the first cache
+  Scalar base[kRun];
+  for (std::size_t first = 0; first < n; first += kRun) {
+    Scalar* const values = row + first;
+    const std::size_t count = std::min(kRun, n - first);
+    for (std::size_t j = 0; j < count; ++j) base[j] = values[j] += c;
+    for (unsigned bit = std::bit_floor(degree) >> 1; bit != 0; bit >>= 1) {
+      if (degree & bit) {
+        for (std::size_t j = 0; j < count; ++j) values[j] = values[j] * values[j] * base[j];
+      } else {
+        for (std::size_t j = 0; j < count; ++j) values[j] *= values[j];
+      }
+    }
   }
 }
 
@@ -198,6 +221,14 @@ MINIMAND_CLONES void minima_row(const float* x, const float* z, std::size_t n, s
   totals<Least>(x, z, n, d, Sums<float>{row});
 }
 
+MINIMAND_CLONES void power_row(double* row, std::size_t n, double c, unsigned degree) {
+  power(row, n, c, degree);
+}
+
+MINIMAND_CLONES void power_row(float* row, std::size_t n, float c, unsigned degree) {
+  power(row, n, c, degree);
+}
+
 template <class Scalar>
 void gaussians(const Table<Scalar>& table, std::span<const double> row_squares,
                std::span<const double> column_squares, double factor) {
@@ -209,6 +240,21 @@ void gaussians(const Table<Scalar>& table, std::span<const double> row_squares,
   each_row(row_squares.size(), kExponential * row_squares.size() * n, [&](std::size_t i) {
     gaussian_row(table.values.data() + i * table.stride, squares.data(), n,
                  static_cast<Scalar>(row_squares[i]), finite);
+  });
+}
+
+template <class Scalar>
+void powers(const Table<Scalar>& table, std::size_t rows, std::size_t columns, double c,
+            unsigned degree) {
+  each_row(rows, rows * columns, [&](std::size_t i) {
+    power_row(table.values.data() + i * table.stride, columns, static_cast<Scalar>(c), degree);
+  });
+}
+
+template <class Scalar>
+void mirror_in_parallel(std::span<Scalar> square, std::size_t side) {
+  parallel_ranges(side, square.size(), [&](Range range, std::size_t) {
+    mirror_rows(square, side, range.begin, range.end);
   });
 }
 
@@ -245,6 +291,10 @@ template void gaussians(const Table<double>&, std::span<const double>, std::span
                         double);
 template void gaussians(const Table<float>&, std::span<const double>, std::span<const double>,
                         double);
+template void powers(const Table<double>&, std::size_t, std::size_t, double, unsigned);
+template void powers(const Table<float>&, std::size_t, std::size_t, double, unsigned);
+template void mirror_in_parallel(std::span<double>, std::size_t);
+template void mirror_in_parallel(std::span<float>, std::size_t);
 template void gaussians_of_differences(const DenseMatrix<double>&, const DenseMatrix<double>&,
                                        double, std::span<double>);
 template void gaussians_of_differences(const DenseMatrix<float>&, const DenseMatrix<float>&, double,

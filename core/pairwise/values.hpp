@@ -22,6 +22,15 @@ template <class Scalar>
 void gaussians(const Table<Scalar>& table, std::span<const double> row_squares,
                std::span<const double> column_squares, double factor);
 
+/// Replaces values v by (c + v)^degree, by repeated squaring; the degree is at least one.
+template <class Scalar>
+void powers(const Table<Scalar>& table, std::size_t rows, std::size_t columns, double c,
+            unsigned degree);
+
+/// Copies the upper triangle of a square matrix onto its lower one.
+template <class Scalar>
+void mirror_in_parallel(std::span<Scalar> square, std::size_t side);
+
 /// exp(factor * sum_k (x_ik - z_kj)^2) from the differences themselves, so that nothing cancels; z
 /// has a column for every row of the second matrix.
 template <class Scalar>

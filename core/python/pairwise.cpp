@@ -58,6 +58,26 @@ void gaussians(const MutableArray& table, const Array& row_squares, const Array&
   });
 }
 
+void powers(const MutableArray& table, double c, unsigned degree) {
+  if (table.ndim() != 2) value_problem("table must be two-dimensional");
+  if (degree < 1) value_problem("degree must be at least one");
+  const std::size_t rows = table.shape(0), columns = table.shape(1);
+  with_type_of(table, [&](auto type) {
+    const auto values = tile_of<decltype(type)>(table, rows, columns);
+    without_gil([&] { minimand::powers(values, rows, columns, c, degree); });
+  });
+}
+
+void mirror_upper(const MutableArray& square) {
+  if (square.ndim() != 2 || square.shape(0) != square.shape(1)) {
+    value_problem("square must have as many rows as columns");
+  }
+  with_type_of(square, [&](auto type) {
+    const auto values = table_of<decltype(type)>(square, square.shape(0), square.shape(1));
+    without_gil([&] { minimand::mirror_in_parallel(values, square.shape(0)); });
+  });
+}
+
 /// Calls f with both matrices and the table, all of the type of the table.
 template <class Function>
 void with_rows(const Array& x, const Array& z, const MutableArray& table, const Function& f) {
@@ -96,6 +116,10 @@ void bind_pairwise(nb::module_& m) {
   m.def("gaussians", &gaussians, arg("table").noconvert(), arg("row_squares"),
         arg("column_squares"), arg("factor"),
         "Replaces inner products of rows by exp(factor times their squared distance), in place.");
+  m.def("powers", &powers, arg("table").noconvert(), arg("c"), arg("degree"),
+        "Replaces values v by (c + v) to a power, in place.");
+  m.def("mirror_upper", &mirror_upper, arg("square").noconvert(),
+        "Copies the upper triangle of a matrix onto its lower one.");
   m.def("gaussians_of_differences", &gaussians_of_differences, arg("x"), arg("z"), arg("factor"),
         arg("table").noconvert(),
         "exp(factor times the squared distance) of all rows of x and columns of z.");

@@ -30,6 +30,31 @@ def test_values_are_those_of_the_formulas(shape, dtype):
     np.testing.assert_allclose(table, gaussian, **close)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 7, 12])
+def test_powers_of_a_tile_leave_the_rest_of_its_table(degree, dtype):
+    table = RNG.random((5, 1300)).astype(dtype)
+    before = table.copy()
+    _core.powers(table[1:4, 2:1200], 0.5, degree)
+    expected = before.astype(float)
+    expected[1:4, 2:1200] = (expected[1:4, 2:1200] + 0.5) ** degree
+    close = {"rtol": 1e-13 if dtype == np.float64 else 3e-6}
+    np.testing.assert_allclose(table, expected, **close)
+    with pytest.raises(ValueError, match="degree must be at least one"):
+        _core.powers(table, 0.5, 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 100])
+def test_the_upper_triangle_is_mirrored(n, dtype):
+    square = RNG.random((n, n)).astype(dtype)
+    upper = np.triu(square)
+    _core.mirror_upper(square)
+    np.testing.assert_array_equal(square, upper + np.triu(upper, 1).T)
+    with pytest.raises(ValueError, match="as many rows as columns"):
+        _core.mirror_upper(np.zeros((2, 3)))
+
+
 def test_differences_keep_the_digits_of_rows_far_from_zero():
     x = np.array([[1e8], [1e8 + 1e-3]])
     table = np.empty((2, 2))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn import kernel_ridge
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minimand as mm
@@ -84,3 +85,29 @@ def test_kernels_of_minimand_are_taken():
     by_hand = mm.RBF("median").center().bind(X[:20])(X, X[:20]) @ bound.dual_coef_
     np.testing.assert_allclose(bound.predict(X), by_hand, atol=1e-9)
     assert bound.certificate_.relative <= 1e-9
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian", "precomputed"])
+def test_weights_alphas_and_targets_together(kernel):
+    """A penalty for each target, weights of which some are zero, and X is not changed."""
+    rng = np.random.default_rng(2)
+    X, Y = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    weight = rng.integers(0, 4, size=40).astype(float)
+    given = rbf_kernel(X) if kernel == "precomputed" else X
+    kept = given.copy()
+    ours = KernelRidge(alpha=[0.5, 2.0], kernel=kernel).fit(given, Y, sample_weight=weight)
+    theirs = kernel_ridge.KernelRidge(alpha=[0.5, 2.0], kernel=kernel)
+    theirs.fit(given, Y, sample_weight=weight)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-9)
+    np.testing.assert_allclose(ours.predict(given[:7]), theirs.predict(given[:7]), atol=1e-9)
+    np.testing.assert_array_equal(given, kept)
+    assert ours.certificate_.relative < 1e-12
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        KernelRidge().fit(X, Y, sample_weight=np.zeros(40))
+
+
+def test_a_matrix_that_a_function_keeps_is_not_written_to():
+    kept = rbf_kernel(X)
+    before = kept.copy()
+    KernelRidge(kernel=mm.Callable(lambda x, z: kept)).fit(X, Y)
+    np.testing.assert_array_equal(kept, before)

@@ -263,3 +263,22 @@ def test_centred_kernels_of_close_rows(kernel):
     model = mm.Regressor(features=kernel, alpha=0.1).fit(constant, NOISY)
     assert model.certificate_.relative <= 1e-6
     np.testing.assert_allclose(model.predict(constant), NOISY.mean())  # nothing tells rows apart
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive", "absolute"])
+def test_huge_values_of_a_kernel_are_no_task_for_steps_of_pairs(loss):
+    """Bounds of coefficients help against a singular matrix only where they are near."""
+    rng = np.random.default_rng(5)
+    rows = 50.0 * rng.normal(size=(200, 4))
+    scores = rows[:, 0] + rows[:, 1] * rows[:, 2] / 50.0 + 5.0 * rng.normal(size=200)
+    kind, y = (mm.Classifier, scores > 0) if loss == "hinge" else (mm.Regressor, scores)
+    model = kind(loss, alpha=1e-2, features=mm.Polynomial(3, 1.0)).fit(rows, y)
+    assert model.certificate_.relative <= 1e-6
+
+
+def test_rounding_of_huge_values_is_told_by_a_fit_on_rows():
+    rng = np.random.default_rng(3)
+    rows, y = 50.0 * rng.normal(size=(30, 2)), 10.0 * rng.normal(size=30)
+    model = mm.Regressor("quantile", alpha=1e-2, features=mm.Polynomial(3), solver="smo", tol=1e-2)
+    with pytest.warns(ConvergenceWarning, match="numbers as large as"):
+        model.fit(rows, y)

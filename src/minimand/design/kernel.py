@@ -89,6 +89,15 @@ class KernelDesign(Design):
         """Σⱼ k(xᵢ, xⱼ)·aⱼ of some rows i, over some rows j."""
         return np.asarray(self.kernel.times(self.inputs[rows], self.inputs[used], a), dtype=float)
 
+    def doubt(self, unit: float) -> tuple[float, float]:
+        """By how much values among the rows may differ from exact ones; see `PairFunction`."""
+        return self.kernel.doubt(self.inputs, unit)
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What solvers of several problems on these rows keep of them."""
+        return {}
+
     def cross(self, new: Design) -> Array:
         """k of the rows of another such design with those of this one."""
         assert isinstance(new, KernelDesign)

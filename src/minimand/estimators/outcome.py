@@ -110,9 +110,11 @@ def warn_if_cut(estimator: Any, objectives: Sequence[Objective]) -> None:
     if all(objective.constant_target for objective in objectives) or not (missed or hidden):
         return
     if mapped.complete:
+        # A fit on rows of the kernel matrix has no factor that would know the sizes.
+        sizes = mapped.sizes_ if hasattr(mapped, "sizes_") else objectives[0].design.row_lengths
         why = (
-            f"the kernel is computed from numbers as large as {float(mapped.sizes_.max()):.1e}, "
-            f"whose rounding may change the objective by {found.rounding:.1e}"
+            f"the kernel is computed from numbers as large as {float(np.max(sizes)):.1e}, whose "
+            f"rounding may change the objective by {found.rounding:.1e}"
         )
         help = "scale X, or raise alpha"
     else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from .. import _core
 from .._base.parameters import NamesParameters, Parameterized
 from .._base.typing import AnyArray, Array
 from .._base.watch import look
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _STRIP = 256  # rows of a Gram matrix computed together; safeguard: products of matrices
 BUFFER = 1 << 23  # numbers of a block, 64 MB; safeguard: temporaries do not grow with n²
-_BELOW = np.tri(32, k=-1, dtype=bool)  # below the diagonal of a small square; safeguard: its side
+_WHOLE = 1024  # rows of a Gram matrix that are one strip, both halves; measured at 569×30
 
 
 class Kernel(NamesParameters, Parameterized, ABC):
@@ -182,25 +183,24 @@ class Kernel(NamesParameters, Parameterized, ABC):
 
     def gram(self, x: Any) -> Array:
         """The symmetric matrix of all pairs of training rows; half of it is computed."""
-        n = count(x)
-        strips = runs(n, _STRIP)
+        n, tiled = count(x), self.in_tiles(x)
+        strips = runs(n, _WHOLE if tiled and n <= _WHOLE else _STRIP)
         # The first strip tells the type; it is copied, as it may be the user's.
         first = np.asarray(self.block(x[strips[0]], x))
-        found = np.empty((n, n), dtype=first.dtype)
+        kind = np.float32 if first.dtype == np.float32 else np.float64
+        found = first if tiled and len(strips) == 1 else np.empty((n, n), dtype=kind)
+        found[strips[0]] = first
 
         def strip(rows: slice) -> None:
-            if rows.start > 0:
-                self.fill(x[rows], x[rows.start :], found[rows, rows.start :])
-            found[rows.stop :, rows] = found[rows, rows.stop :].T
-            _mirror(found[rows, rows])
+            self.fill(x[rows], x[rows.start :], found[rows, rows.start :])
 
-        found[strips[0]] = first
-        if self.in_tiles(x):
-            spread(strip, strips, n * n)
-            return found
-        for rows in strips:
-            look()
-            strip(rows)
+        if tiled:
+            spread(strip, strips[1:], n * n)
+        else:
+            for rows in strips[1:]:
+                look()
+                strip(rows)
+        _core.mirror_upper(found)
         return found
 
     def times(self, x: Any, z: Any, a: Array) -> Array:
@@ -299,13 +299,3 @@ def learnt(kernel: Kernel, X: Any, weights: Array | None) -> Kernel:
         return found
     every = weights.all() or not kernel.unbound
     return kernel.learn(X if every else picked(X, np.flatnonzero(weights)))
-
-
-def _mirror(square: Array) -> None:
-    """Copy the upper triangle of a matrix to the lower one."""
-    n, side = square.shape[0], _BELOW.shape[0]
-    for start in range(0, n, side):
-        stop = min(start + side, n)
-        corner = square[start:stop, start:stop]
-        np.copyto(corner, corner.T.copy(), where=_BELOW[: stop - start, : stop - start])
-        square[stop:, start:stop] = square[start:stop, stop:].T

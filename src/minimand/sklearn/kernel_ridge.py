@@ -1,26 +1,33 @@
-"""KernelRidge: scikit-learn's own solution, with a certificate."""
+"""KernelRidge: the linear system of scikit-learn, solved in the memory of K, with a certificate."""
 
 from __future__ import annotations
 
+import math
 import warnings
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
 from sklearn import kernel_ridge
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._base.typing import Array, ArrayLike
-from ..certificate import Certificate, judge
+from ..audit.foreign.named_kernel import NamedKernel
+from ..certificate import Certificate
 from ..design import KernelDesign
 from ..estimators.outcome import Part, combined
-from ..kernels import Kernel, Precomputed
+from ..kernels import RBF, Kernel, Linear, Polynomial, Precomputed
+from ..kernels.rows import Parts
 from ..losses import Squared
 from ..penalties import L2
 from ..problem.objective import Objective
+from ..solvers.kernel.shifted import ShiftedKernel
+from ..solvers.kernel.smo import judged_coefficients
 from .base import TOL
 
-_DEFINITE = ("linear", "rbf", "laplacian", "cosine", "chi2")
+_DEFINITE = ("rbf", "laplacian", "cosine", "chi2")
 
 
 class KernelRidge(kernel_ridge.KernelRidge):
@@ -28,9 +35,9 @@ class KernelRidge(kernel_ridge.KernelRidge):
 
     .. math:: \min_f \sum_i s_i (f(x_i) - y_i)^2 + \alpha \|f\|^2
 
-    The solution is that of one linear system, which scikit-learn solves; the certificate says how
-    accurate it is. `minimand.Regressor` with ``features=kernel`` has an intercept, all losses and
-    paths, and `minimand.Tuned` with ``cv="loo"`` chooses alpha and the kernel's parameters.
+    The solution is that of one linear system; the certificate says how accurate it is.
+    `minimand.Regressor` with ``features=kernel`` has an intercept, all losses and paths, and
+    `minimand.Tuned` with ``cv="loo"`` chooses alpha and the kernel's parameters.
 
     Parameters
     ----------
@@ -58,20 +65,24 @@ class KernelRidge(kernel_ridge.KernelRidge):
 
     certificate_: Certificate
     X_fit_: Any
-    _gram: Any = None  # of the training rows, during a fit
     _bound_kernel: Any = None  # a kernel of minimand, with what it takes from the training rows
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
         """Solve the linear system, and certify its solution."""
-        try:
-            super().fit(X, y, sample_weight)
-            gram = np.asarray(self._gram, dtype=float)
-        finally:
-            self.__dict__.pop("_gram", None)
-        # The caller may change X, and a product of X with itself is rounded differently.
-        self.X_fit_ = self.X_fit_.copy()
+        self._validate_params()
+        X, y = validate_data(
+            self, X, y, accept_sparse=("csr", "csc"), multi_output=True, y_numeric=True
+        )
+        weights = np.ones(X.shape[0])
+        if sample_weight is not None:
+            weights = np.array(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+        gram = np.ascontiguousarray(self._get_kernel(X), dtype=float)
+        targets = np.asarray(y, dtype=float).reshape(gram.shape[0], -1)
         self._check_definite(gram)
-        self.certificate_ = self._certified(gram, np.asarray(y, dtype=float), sample_weight)
+        coefs, self.certificate_ = self._solved(gram, targets, weights)
+        self.dual_coef_ = coefs if y.ndim > 1 else coefs.ravel()
+        # The caller may change X, and a product of X with itself is rounded differently.
+        self.X_fit_ = X.copy()
         if not self.certificate_.relative <= TOL:
             warnings.warn(
                 f"KernelRidge: the linear system is so ill-conditioned that the relative gap is "
@@ -85,17 +96,49 @@ class KernelRidge(kernel_ridge.KernelRidge):
         if isinstance(self.kernel, Kernel):  # scikit-learn would call it for every pair of rows
             if Y is None:
                 self._bound_kernel = self.kernel.bind(X)
-            found = np.asarray(self._bound_kernel(X, X if Y is None else Y), dtype=float)
-        else:
-            found = super()._get_kernel(X, Y)
-        if Y is None:  # scikit-learn changes the matrix of a fit in place
-            self._gram = found if self.kernel == "precomputed" else found.copy()
-        return found
+            return np.asarray(self._bound_kernel(X, X if Y is None else Y), dtype=float)
+        named = self._named() if Y is None else None
+        return super()._get_kernel(X, Y) if named is None else named.design(X).row_gram()
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Predictions, in blocks of rows; see `fit`."""
+        check_is_fitted(self)
+        named = self._named()
+        if named is None:
+            return np.asarray(super().predict(X))
+        X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=False)
+        return named.times(X, self.X_fit_, np.asarray(self.dual_coef_, dtype=float))
+
+    def _named(self) -> NamedKernel | None:
+        """The kernel of minimand of the same name; None if there is none."""
+        if not isinstance(self.kernel, str):
+            return None
+        gamma = 1.0 / self.n_features_in_ if self.gamma is None else float(self.gamma)
+        if self.kernel == "linear":
+            return NamedKernel(Linear())
+        if self.kernel == "rbf" and gamma > 0:
+            return NamedKernel(RBF(math.sqrt(0.5 / gamma)))
+        whole = float(self.degree).is_integer() and self.degree >= 1
+        powers = self.kernel in ("poly", "polynomial") and whole
+        if powers and self.coef0 >= 0 and gamma >= 0:
+            kernel = Polynomial(int(self.degree), float(self.coef0))
+            return NamedKernel(kernel, math.sqrt(gamma))
+        return None
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> Any:
+        """The parameter names, cached: scikit-learn inspects the signature again at every fit."""
+        return super()._get_param_names()
 
     def _check_definite(self, gram: Array) -> None:
         """Refuse a matrix for which the solution of the equations is no minimum."""
         known = isinstance(self.kernel, str) and self.kernel in _DEFINITE
-        if known or (isinstance(self.kernel, Kernel) and self.kernel.definite):
+        if (
+            known
+            or self._named() is not None
+            or (isinstance(self.kernel, Kernel) and self.kernel.definite)
+        ):
             return
         noise = 16 * gram.shape[0] * float(np.finfo(float).eps)  # of the largest value; safeguard
         lifted = gram + noise * float(np.abs(gram).max()) * np.eye(gram.shape[0])
@@ -107,28 +150,76 @@ class KernelRidge(kernel_ridge.KernelRidge):
                 "objective has no minimum: minimand.check_psd(K) gives a witness."
             ) from error
 
-    def _certified(self, gram: Array, y: Array, sample_weight: Any) -> Certificate:
-        n = gram.shape[0]
-        given = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        weights = np.broadcast_to(given, (n,))
-        kept, total = np.flatnonzero(weights), float(weights.sum())
+    def _solved(self, gram: Array, targets: Array, weights: Array) -> tuple[Array, Certificate]:
+        """The coefficients of every target, and what is proved of them."""
+        kept = np.flatnonzero(weights)
+        # A matrix that a user passes, or that his function gives, is not written to.
+        own = isinstance(self.kernel, str) and self.kernel != "precomputed"
+        if kept.size < weights.size:
+            gram, own = gram[np.ix_(kept, kept)], True
+        root = np.sqrt(weights[kept])
+        even = bool((root == 1.0).all())
+        if not even:
+            gram, own = gram * (root[:, None] * root), True
+        alphas = np.broadcast_to(np.atleast_1d(self.alpha), targets.shape[1:]).astype(float)
+        coefs, proofs = np.zeros(targets.shape), {}
+        for alpha in dict.fromkeys(alphas.tolist()):
+            one = bool((alphas == alpha).all())
+            system = ShiftedKernel(gram, alpha, copy=not (own and one))
+            here = np.flatnonzero(alphas == alpha)
+            right = root[:, None] * targets[np.ix_(kept, here)]
+            if not system.definite:
+                warnings.warn(
+                    "Singular matrix in solving dual problem. Using least-squares solution "
+                    "instead.",
+                    stacklevel=3,
+                )
+            found = system.solve(right) if system.definite else system.nearest(right)
+            coefs[np.ix_(kept, here)] = root[:, None] * found
+            rows = _SystemRows(system, None if even else root)
+            for k in here:
+                facts = targets[kept, k], coefs[kept, k], weights[kept]
+                proofs[int(k)] = _certified(rows, *facts, alpha)
+        proved = [proofs[k] for k in range(targets.shape[1])]
+        return coefs, combined([p for p, _ in proved], [part for _, part in proved], "outputs")
+
+
+class _SystemRows(KernelDesign):
+    """The training rows, of which a factorised matrix knows √s·K·√s with the weights s."""
+
+    def __init__(self, system: ShiftedKernel, root: Array | None) -> None:
         kernel = Precomputed()
-        design = KernelDesign(kernel, kernel.rows(gram, training=True)[kept])
-        targets, coefs = y.reshape(n, -1), self.dual_coef_.reshape(n, -1)
-        alphas = np.broadcast_to(np.atleast_1d(self.alpha), (targets.shape[1],))
-        found, problems = [], []
-        for target, coef, alpha in zip(targets.T, coefs.T, alphas):
-            strength = float(alpha) / total
-            problem = Objective(
-                Squared(),
-                L2().bind(kept.size, strength),
-                design,
-                np.ascontiguousarray(target[kept]),
-                weights[kept] / total,
-                intercept=False,
-                words=f"mean squared(z, y) + {strength:g}·½‖f‖², z = f(x)",
-            )
-            point = problem.point(np.asarray(coef[kept], dtype=float), 0.0)
-            found.append(judge(problem, point).certificate(problem))
-            problems.append(Part.of(problem))
-        return combined(found, problems, "outputs")
+        super().__init__(kernel, Parts(system.diagonal))
+        self.shape = (system.diagonal.size, 0)
+        self._system, self._root = system, root
+
+    def row_product(self, a: Array) -> Array:
+        """K a."""
+        if self._root is None:
+            return self._system.kernel_times(a)
+        return self._system.kernel_times(a / self._root) / self._root
+
+    @property
+    def row_lengths(self) -> Array:
+        """The diagonal of K."""
+        found = self._system.diagonal
+        return found if self._root is None else found / self._root**2
+
+
+def _certified(
+    rows: _SystemRows, target: Array, coef: Array, weights: Array, alpha: float
+) -> tuple[Certificate, Part]:
+    """The certificate of the coefficients of one target."""
+    total = float(weights.sum())
+    strength = alpha / total
+    problem = Objective(
+        Squared(),
+        L2().bind(coef.size, strength),
+        rows,
+        np.ascontiguousarray(target),
+        weights / total,
+        intercept=False,
+        words=f"mean squared(z, y) + {strength:g}·½‖f‖², z = f(x)",
+    )
+    judged, _ = judged_coefficients(problem, np.ascontiguousarray(coef))
+    return judged.certificate(problem), Part.of(problem)

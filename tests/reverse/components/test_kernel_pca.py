@@ -150,6 +150,18 @@ def test_degenerate_rows_work():
     )
 
 
+def test_nearly_constant_values_are_no_proof_of_indefiniteness():
+    """Centring leaves the rounding of values that are a billion times the differences."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    kernel = mm.RBF(tau=2e4)
+    model = mm.KernelPCA(2, kernel=mm.Precomputed()).fit(kernel(X))
+    linear = mm.KernelPCA(2, kernel=mm.Linear()).fit(X / 2e4)
+    scale = float(linear.certificate_.primal)
+    assert abs(float(model.certificate_.primal) - scale) <= 1e-3 * scale
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        mm.KernelPCA(2, kernel=mm.Precomputed()).fit(kernel(X) - 1e-6 * np.eye(40))
+
+
 def test_a_fit_without_time_gives_a_true_certificate():
     X = _data(300)
     best = mm.KernelPCA(2).fit(X).certificate_

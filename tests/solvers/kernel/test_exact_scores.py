@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import minimand as mm
-from minimand.design import KernelDesign
+from minimand.design import KernelDesign, PartDesign
 from minimand.sklearn import SVC
 from minimand.solvers import Control
 from minimand.solvers.kernel import tasks
 from minimand.solvers.kernel.box_point import BoxPoint
 from minimand.solvers.kernel.machines import solve_one
+from minimand.solvers.kernel.sources import source_of
 
 
 def design_of(kernel, X):
@@ -60,3 +61,20 @@ def test_a_tight_tolerance_after_rows_in_single_precision(monkeypatch):
     model = SVC(C=30.0, tol=1e-9).fit(X, y)
     assert model.certificate_.relative <= 1e-9
     assert mm.certify(model, X, y).relative <= 2e-9
+
+
+@pytest.mark.parametrize("kernel", [mm.RBF(2.0), mm.Linear(), mm.Callable(lambda x, z: x @ z.T)])
+def test_a_part_of_a_design_is_the_design_of_the_part(kernel):
+    X = np.random.default_rng(1).normal(size=(50, 3))
+    whole, some = design_of(kernel, X), np.r_[5:20, 30:45]
+    part, a = PartDesign(whole, some), np.linspace(-1, 1, 30)
+    expected = whole.row_gram()[np.ix_(some, some)]
+    np.testing.assert_allclose(part.row_product(a), expected @ a, atol=1e-12)
+    np.testing.assert_allclose(part.row_lengths, np.diag(expected), atol=1e-12)
+    few = np.array([3, 20])
+    np.testing.assert_allclose(part.row_scores(few, few, a[few]), expected[few][:, few] @ a[few])
+    np.testing.assert_allclose(part.rows(few).row_gram(), expected[np.ix_(few, few)], atol=1e-12)
+    for dtype in ("float64", "float32"):
+        rows = np.empty((2, 30), dtype)
+        source_of(part, dtype).fill(20, 22, rows)
+        np.testing.assert_allclose(rows, expected[20:22], rtol=2e-6, atol=2e-6)

@@ -10,6 +10,7 @@ import numpy as np
 from ..._base.typing import AnyArray, Array
 from ...design import KernelDesign
 from ...kernels import RBF, Callable, Kernel, Linear, Polynomial, Precomputed, check_psd
+from ...kernels.vectors import VectorKernel
 
 _LOOKED_AT = 1000  # rows on which a kernel is looked at that may be indefinite; safeguard
 
@@ -41,17 +42,26 @@ class NamedKernel(NamedTuple):
         parameters = gamma, float(model.coef0), int(model.degree)
         return cls(Callable(_Function(function, parameters)), doubtful=True)
 
-    def rows(self, X: Any, *, training: bool = False) -> Any:
-        """X as the kernel takes it."""
-        return self.kernel.rows(X if self.factor == 1.0 else X * self.factor, training=training)
+    def rows(self, X: Any, *, training: bool = False, checked: bool = False) -> Any:
+        """X as the kernel takes it; it is not looked at again if scikit-learn has ``checked`` it.
 
-    def design(self, X: Any) -> KernelDesign:
+        Then it is C-ordered, of float64 and finite, and stays so times a factor up to one.
+        """
+        known = checked and type(X) is np.ndarray and isinstance(self.kernel, VectorKernel)
+        X = X if self.factor == 1.0 else X * self.factor
+        if known and self.factor <= 1.0:
+            return X
+        return self.kernel.rows(X, training=training)
+
+    def design(self, X: Any, *, checked: bool = False) -> KernelDesign:
         """The rows of X as a design without columns."""
-        return KernelDesign(self.kernel, self.kernel.prepared(self.rows(X, training=True)))
+        rows = self.rows(X, training=True, checked=checked)
+        return KernelDesign(self.kernel, self.kernel.prepared(rows))
 
-    def times(self, X: Any, support: Any, a: Array) -> Array:
+    def times(self, X: Any, support: Any, a: Array, *, checked: bool = False) -> Array:
         """Σⱼ k(xᵢ, zⱼ)·aⱼ with the rows z of ``support``."""
-        x, z = self.rows(X), self.rows(support, training=not self.kernel.pairwise)
+        x = self.rows(X, checked=checked)
+        z = self.rows(support, training=not self.kernel.pairwise, checked=checked)
         return self.kernel.times(x, z, a)
 
     def objection(self, design: KernelDesign) -> str:

@@ -56,15 +56,17 @@ def of_all_values(
     matrix = gram - means - means[:, None] + middle if centred else gram
     matrix = matrix * np.outer(root, root)
     total = max(float(np.trace(matrix)), 0.0)
+    # Centring subtracts numbers of this size, whose rounding stays.
+    largest = float(np.abs(gram).max()) * float(weights.max())
     values, turns = top_eigen(matrix, n_components if kernel.definite else None)
     if not kernel.definite:
-        _check_definite(values, n, kernel)
+        _check_definite(values, n * EPS * largest, kernel)
     spectrum = np.maximum(values, 0.0) if values.size == n else None
     k = chosen_count(n_components, values, total, n, n)
     values = np.maximum(values[:k], 0.0)
     top = float(values[0])
     # Directions without variance, up to rounding, get the output 0 and not noise of length one.
-    rounding = EPS * n * (k * top + total)
+    rounding = EPS * n * (k * top + total + (4 * (k + 1) * largest if centred else 0.0))
     usable = values > n * EPS * max(top, float(np.abs(gram).max()))
     values = np.where(usable, values, 0.0)
     turns = turns[:, :k] * usable
@@ -135,10 +137,13 @@ def _all_values(kernel: Kernel, rows: Any) -> Array:
     return gram
 
 
-def _check_definite(values: Array, n: int, kernel: Kernel) -> None:
-    """Refuse eigenvalues that are clearly negative: features would have negative lengths."""
+def _check_definite(values: Array, rounding: float, kernel: Kernel) -> None:
+    """Refuse eigenvalues that are clearly negative: features would have negative lengths.
+
+    ``rounding`` is that of the values of the kernel, about.
+    """
     least, most = float(values[-1]), float(values[0])
-    if least < -max(_INDEFINITE, 16 * n * EPS) * max(most, -least * 1e-3):
+    if least < -max(_INDEFINITE * max(most, -least * 1e-3), 16 * rounding):
         raise ValueError(
             f"{kernel!r} is not positive semidefinite on these rows (its least eigenvalue is "
             f"{least:.3g}): minimand.check_psd(k(X)) gives a witness."

@@ -22,6 +22,8 @@ from .probabilities import probabilities
 
 _MANY = 6000  # samples whose kernel matrix pairs of classes share, 288 MB; safeguard
 
+_CLASSES = 0.5  # per sample, from where on scikit-learn warns that y looks like numbers; convention
+
 Sides = tuple[IntArray, IntArray]  # the rows of the two classes of a pair
 
 
@@ -33,16 +35,15 @@ class PairsOfClasses(KernelMachine):
     def _machines(
         self: Any, X: Any, design: KernelDesign, y: Array, weights: Array, kept: IntArray
     ) -> list[Machine]:
-        classes = y.astype(np.intp)
-        present = np.unique(classes[kept])
-        if present.size < 2:
+        classes = self._owner
+        sizes = np.bincount(classes[kept], minlength=len(self.classes_))
+        if np.count_nonzero(sizes) < 2:
             raise ValueError(self._INFEASIBLE)
         weights = weights * self.class_weight_[classes]
         # One class after the other, so that the samples of a pair are two runs of rows.
-        order = np.concatenate([kept[classes[kept] == c] for c in range(len(self.classes_))])
-        ends = np.searchsorted(classes[order], np.arange(len(self.classes_) + 1))
-        rows = [np.arange(*span) for span in pairwise(ends)]
-        design, weights = self._shared(design.rows(order), np.diff(ends)), weights[order]
+        order = kept[np.argsort(classes[kept], kind="stable")]
+        rows = [np.arange(*span) for span in pairwise([0, *np.cumsum(sizes).tolist()])]
+        design, weights = self._shared(design.rows(order), sizes), weights[order]
         sides = [(rows[i], rows[j]) for i, j in combinations(range(len(rows)), 2)]
         found: list[Machine] = self._pairs(design, sides, weights, order, y.size, X)
         self._platt = (np.empty(0), np.empty(0))
@@ -129,9 +130,18 @@ class PairsOfClasses(KernelMachine):
             yield pair, i, spans[j]
 
     def _validate_targets(self: Any, y: AnyArray) -> Array:
+        self._owner = self._numbers_of(y)
+        return self._owner.astype(float)
+
+    def _numbers_of(self: Any, y: AnyArray) -> IntArray:
+        """The class of every sample, as scikit-learn finds it, which takes longer for integers."""
+        if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub":
+            classes, numbers = np.unique(y, return_inverse=True)
+            if self.class_weight is None and 2 <= classes.size <= _CLASSES * y.size:
+                self.classes_, self.class_weight_ = classes, np.ones(classes.size)
+                return numbers
         found: Array = super()._validate_targets(y)
-        self._owner = found.astype(np.intp)
-        return found
+        return found.astype(np.intp)
 
     def _dense_predict(self: Any, X: Any) -> AnyArray:
         return self._votes(self._scores_of_machines(self._compute_kernel(X)))
@@ -257,6 +267,6 @@ max_iter, decision_function_shape, break_ties, random_state
         return tasks.nu_classes(y, weights, float(self.nu), lengths)
 
     def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
-        b, margin = levels.mean(), 0.5 * (levels[0] - levels[1])
+        b, margin = levels.mean(), 0.5 * (levels[1] - levels[0])
         size = margin if margin > 0 else 1.0  # all of f is zero: no margin to divide by
         return a / size, float(b / size)

@@ -111,7 +111,7 @@ class KernelMachine(ReadsParameters, CallbackSupportMixin):
                 )
         _check_squares(X)
         kernel = NamedKernel.of(self)
-        design = kernel.design(X)
+        design = kernel.design(X, checked=True)
         weights = sample_weight if sample_weight.size else np.ones(y.size)
         kept = np.flatnonzero(weights > 0)
         if not kept.size:
@@ -138,14 +138,12 @@ class KernelMachine(ReadsParameters, CallbackSupportMixin):
 
     def _bounds(self: Any, weights: Array) -> Array:
         """C times the weights."""
-        found: Array = (float(self.C) if np.isfinite(self.C) else _LARGE) * weights
-        with np.errstate(over="ignore"):
-            finite = np.isfinite(found.sum())
-        if not finite:
+        C = float(self.C) if np.isfinite(self.C) else _LARGE
+        if not C * float(weights.max()) * weights.size < np.inf:
             raise ValueError(
                 "C times the sum of weights must be finite: take a large number for C."
             )
-        return found
+        return C * weights
 
     @contextmanager
     def _limits(self: Any, callbacks: list[Any]) -> Iterator[Control]:
@@ -282,7 +280,7 @@ class KernelMachine(ReadsParameters, CallbackSupportMixin):
             return np.asarray(X)[:, self.support_] @ a + self._intercept_
         if not len(self.support_):
             return np.broadcast_to(self._intercept_, (X.shape[0], a.shape[1])).copy()
-        scores = NamedKernel.of(self).times(X, self.support_vectors_, a)
+        scores = NamedKernel.of(self).times(X, self.support_vectors_, a, checked=True)
         return np.asarray(scores + self._intercept_)
 
     def _dense_decision_function(self: Any, X: Any) -> Array:

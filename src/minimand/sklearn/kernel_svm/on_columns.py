@@ -11,11 +11,11 @@ from ...losses import Loss
 from ...penalties import L2
 from ...problem.objective import Objective
 from ...solvers import Control, solve
+from ...solvers.kernel.smo import EASY
 from ...solvers.kernel.tasks import BoxTask
 from ...solvers.kinked.clear_multipliers import settled
 
 _TIGHTER = 1e-3  # of tol; measured: interior points reach it in a step or two, multipliers need it
-_EASY = 1e4  # C‖x‖² up to which steps of pairs are quick; measured on iris, digits, wine, cancer
 
 
 def start_on_columns(
@@ -31,7 +31,7 @@ def start_on_columns(
     if not isinstance(design.kernel, Linear) or design.inputs.shape[1] >= design.shape[0]:
         return None
     assert bounds is not None
-    if float(bounds.max()) * float(design.row_lengths.mean()) <= _EASY:
+    if float(bounds.max()) * float(design.row_lengths.mean()) <= EASY:
         return None
     total = float(bounds.sum())
     objective = Objective(

@@ -60,7 +60,7 @@ class Course:
         sizes, design = self._active.sizes(), self._design
         if sizes is None or self._reached is None or not isinstance(design, KernelDesign):
             return BoxPoint.of(self._box, a, design)
-        relative, absolute = design.kernel.doubt(design.inputs, 0.5 * self._active.precision)
+        relative, absolute = design.doubt(0.5 * self._active.precision)
         reach = self._active.by_sample(sizes) + self._reached
         total = float(np.abs(a).sum()) + self._total
         doubt = self._doubt + relative * reach + absolute * total

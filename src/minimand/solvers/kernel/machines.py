@@ -11,7 +11,7 @@ import numpy as np
 from ..._base.typing import Array, IntArray
 from ...canonical import BoxBatch
 from ...certificate import Certificate
-from ...design import GramDesign, KernelDesign
+from ...design import GramDesign, KernelDesign, PartDesign
 from ..base import Control
 from .active_rows import AT_ONCE
 from .box_course import solved
@@ -59,11 +59,18 @@ def solve_all(
             found.append(known[m])
             continue
         with limits(found) as control:
-            part = design if place.size == design.shape[0] else design.rows(place)
+            part = _part_of(design, place)
             start = None if control.expired else begin(part, task, control)
             start = known[m].a if start is None and known else start
             found.append(solve_one(part, task, control, start))
     return found
+
+
+def _part_of(design: KernelDesign, place: IntArray) -> KernelDesign:
+    """Some rows of the design, in a form in which they share what is computed."""
+    if place.size == design.shape[0]:
+        return design
+    return design.rows(place) if isinstance(design, GramDesign) else PartDesign(design, place)
 
 
 def _together(

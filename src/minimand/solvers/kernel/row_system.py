@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import linalg
 
 from ..._base.typing import Array
 from ...certificate import Judgement
@@ -14,6 +13,7 @@ from ..base import Control, Solver, Verdict
 from ..traits import Trait
 from . import costs
 from .course import MEMORY
+from .shifted import ShiftedKernel
 from .smo import judged_coefficients, l2_of
 
 _REFINEMENTS = 10  # rounds of iterative refinement; safeguard
@@ -47,7 +47,9 @@ class RowSystem(Solver):
         a, shift = np.zeros(objective.n_samples), _shift(objective)
         judged, f = judged_coefficients(objective, a)
         yield judged
-        matrix = _Shifted(objective.design.row_gram(), shift)
+        matrix = ShiftedKernel(objective.design.row_gram(), shift)
+        if not matrix.definite:
+            raise ValueError("the kernel is not positive semidefinite on these rows.")
         target = objective.y if objective.offset is None else objective.y - objective.offset
         ones = matrix.solve(np.ones(a.size)) if objective.intercept else None
         b = 0.0
@@ -67,24 +69,3 @@ class RowSystem(Solver):
 def _shift(objective: Objective) -> Array:
     """l2/mass, what the penalty adds to the diagonal."""
     return l2_of(objective) / objective.mass
-
-
-class _Shifted:
-    """K + diag(shift), factorised in one triangle of K, so that the other one still has K."""
-
-    def __init__(self, kernel: Array, shift: Array) -> None:
-        self._diagonal = np.diag(kernel).copy()
-        kernel = np.array(kernel.T, order="F")  # a copy: it may be the user's
-        kernel.flat[:: kernel.shape[0] + 1] += shift
-        self._both, failed = linalg.lapack.dpotrf(kernel, lower=1, clean=0, overwrite_a=1)
-        if failed:
-            raise ValueError("the kernel is not positive semidefinite on these rows.")
-
-    def solve(self, right: Array) -> Array:
-        """(K + diag(shift))⁻¹ times a vector."""
-        return np.asarray(linalg.cho_solve((self._both, True), right, check_finite=False))
-
-    def kernel_times(self, a: Array) -> Array:
-        """K a, from the triangle that was not overwritten and the diagonal."""
-        found = linalg.blas.dsymv(1.0, self._both, a, lower=0)
-        return np.asarray(found + (self._diagonal - np.diag(self._both)) * a)

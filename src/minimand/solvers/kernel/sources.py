@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._base.typing import AnyArray, Array, IntArray
 from ..._base.watch import look
-from ...design import Design, GramDesign, KernelDesign
+from ...design import Design, GramDesign, KernelDesign, PartDesign
 from ...kernels.rows import Parts
 from .active_rows import RowSource
 
@@ -25,10 +25,13 @@ class VectorRows:
     def __init__(self, design: KernelDesign, dtype: Any) -> None:
         self.dtype = dtype
         self._kernel = design.kernel
-        # What comes with the vectors stays in float64, as their squares do.
-        vectors, *others = _arrays(design.inputs)
-        copies = np.array(vectors, dtype=dtype, order="C"), *map(np.array, others)
-        self._x: Any = Parts(*copies) if others else copies[0]
+        if isinstance(design, PartDesign):
+            narrow = design.whole.memo.get(dtype)
+            if narrow is None:
+                narrow = design.whole.memo[dtype] = _narrow(design.whole.inputs, dtype)
+            self._x: Any = narrow[design.taken]
+        else:
+            self._x = _narrow(design.inputs, dtype)
 
     def swap(self, one: IntArray, other: IntArray) -> None:
         """Exchange vectors, and what is known of them."""
@@ -70,9 +73,20 @@ def source_of(design: Design, dtype: Any) -> RowSource | Array:
     """The fastest source of rows for a design; the matrix itself if it is in memory."""
     if isinstance(design, GramDesign):
         return design.matrix
-    if isinstance(design, KernelDesign) and _is_vectors(design.inputs):
+    whole = design.whole if isinstance(design, PartDesign) else design
+    if isinstance(design, KernelDesign) and _is_vectors(getattr(whole, "inputs", None)):
         return VectorRows(design, dtype)
     return AnyRows(design, dtype)
+
+
+def _narrow(inputs: Any, dtype: Any) -> Any:
+    """A copy of the vectors in another precision.
+
+    What comes with the vectors stays in float64, as their squares do.
+    """
+    vectors, *others = _arrays(inputs)
+    copies = np.array(vectors, dtype=dtype, order="C"), *map(np.array, others)
+    return Parts(*copies) if others else copies[0]
 
 
 def _arrays(inputs: Any) -> tuple[AnyArray, ...]:
