@@ -11,8 +11,8 @@ from sklearn.utils.validation import column_or_1d
 
 from .._base.typing import AnyArray, Array
 from ..audit.foreign.objectives import Problem
-from ..problem.independent_rows import Spectrum
 from ..problem.objective import Objective
+from ..problem.row_space import Spectrum
 from .base import Fit, Minimiser, own_tolerance
 from .classes import binarizer_of
 from .least_norm import of_least_norm, spectrum_of
