@@ -37,6 +37,13 @@ def scatter(matrix: Compressed, x: _Vector) -> _Vector: ...
 def transpose(
     matrix: Compressed, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]
 ) -> None: ...
+def pick_minors(
+    matrix: Compressed,
+    slot: _Index,
+    indptr: AnyArray,
+    indices: AnyArray,
+    data: AnyArray,
+) -> None: ...
 def curvature_product(
     matrix: Compressed,
     v: _Vector,

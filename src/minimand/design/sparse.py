@@ -226,6 +226,18 @@ class SparseDesign(Design):
         """A design of some columns, as CSC."""
         return SparseDesign(self.by_column[:, columns])
 
+    def columns_by_row(self, columns: IntArray) -> SparseDesign:
+        """A design of some columns, as CSR: where there is a CSR form, its rows are copied."""
+        if self.x.format == "csc":
+            few = SparseDesign(self.x[:, columns])
+            return SparseDesign(few.by_row)
+        slot = np.full(self.shape[1], -1, dtype=self.x.indices.dtype)
+        slot[columns] = np.arange(columns.size)
+        shape = self.shape[0], columns.size
+        parts = _empty_parts(self.x, shape[0], int(self.column_sizes[columns].sum()))
+        _core.pick_minors(self._own, slot, *parts)
+        return SparseDesign(_canonical(self.x, "csr", parts, shape))
+
     def rows(self, rows: IntArray) -> Design:
         """A design of some rows, as CSR."""
         return SparseDesign(self.by_row[rows])
@@ -289,13 +301,24 @@ def _malformed(x: Any) -> ValueError:
 
 def _turned(x: Any, own: _core.Compressed) -> Any:
     """CSC for CSR, and the other way round; SciPy does the same on one thread."""
-    stored, index = int(x.indptr[-1]), x.indptr.dtype
     minor = x.shape[1] if x.format == "csr" else x.shape[0]
-    indptr, indices = np.empty(minor + 1, index), np.empty(stored, index)
-    data = np.empty(stored, x.dtype)
-    _core.transpose(own, indptr, indices, data)
-    other = "csc" if x.format == "csr" else "csr"
-    kind = "array" if isinstance(x, sparse.sparray) else "matrix"
-    found = getattr(sparse, f"{other}_{kind}")((data, indices, indptr), shape=x.shape)
+    parts = _empty_parts(x, minor, int(x.indptr[-1]))
+    _core.transpose(own, *parts)
+    return _canonical(x, "csc" if x.format == "csr" else "csr", parts, x.shape)
+
+
+def _empty_parts(x: Any, majors: int, stored: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Indptr, indices and data of the types of x, to be filled."""
+    index = x.indptr.dtype
+    return np.empty(majors + 1, index), np.empty(stored, index), np.empty(stored, x.dtype)
+
+
+def _canonical(
+    like: Any, form: str, parts: tuple[AnyArray, AnyArray, AnyArray], shape: tuple[int, int]
+) -> Any:
+    """A matrix, or an array if ``like`` is one, of sorted indices without duplicates."""
+    kind = "array" if isinstance(like, sparse.sparray) else "matrix"
+    indptr, indices, data = parts
+    found = getattr(sparse, f"{form}_{kind}")((data, indices, indptr), shape=shape)
     found.has_sorted_indices = found.has_canonical_format = True
     return found
