@@ -110,6 +110,7 @@ def cd_columns(
     max_epochs: int,
     tol: float,
     bounds: tuple[_Vector, _Vector] | None = None,
+    moments: _Vector | None = None,
 ) -> tuple[float, int, float]: ...
 def cd_columns_dense(
     X: _Matrix,
