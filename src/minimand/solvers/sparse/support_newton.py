@@ -20,7 +20,7 @@ from ...penalties import Separable
 from ...problem.objective import EPS, dot
 from ..steps.krylov import conjugate_gradients
 
-_PRODUCTS = 30  # CG products of a step; safeguard
+_PRODUCTS = 60  # CG products of a step; safeguard
 _MANY = 4  # inverse share of a design's numbers, from which rows of some columns are copied
 _NOTHING = np.zeros(0)
 
