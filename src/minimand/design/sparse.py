@@ -186,14 +186,19 @@ class SparseDesign(Design):
         return Moments(*_core.moments_minor(self._own, h))
 
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:
-        """Outer products of rows for CSR, dot products of columns for CSC."""
+        """Outer products of rows for CSR, dot products of columns for CSC or few columns."""
         if columns is None:
             columns = np.arange(self.shape[1])
-        if self.x.format == "csc":
-            return _core.gram_major(self._own, h, columns)
+        if self.x.format == "csc" or (self._picks_columns and self._few(columns)):
+            return _core.gram_major(self._columns, h, columns)
         slot = np.full(self.shape[1], -1, dtype=np.int64)
         slot[columns] = np.arange(columns.size)
         return _core.gram_minor(self._own, h, slot, columns.size)
+
+    def _few(self, columns: IntArray) -> bool:
+        """Whether dot products of columns read fewer numbers than outer products of all rows."""
+        stored = float(self.column_sizes[columns].sum())
+        return stored * columns.size <= 2.0 * self.nnz + stored * stored / self.shape[0]
 
     constant_below = 2e-13  # since columns of little variance are centred first
 
