@@ -162,8 +162,8 @@ ColumnMoments centred_moments(const Column<Scalar, Index>& column, const Rows& r
     const double centred = static_cast<double>(column.values[k]) - mean;
     centred_squares[k % 2] += weight * centred * centred;
   }
-  return {weighted_sum, centred_curvature(squares[0] + squares[1],
-                                          centred_squares[0] + centred_squares[1])};
+  return {weighted_sum,
+          centred_curvature(squares[0] + squares[1], centred_squares[0] + centred_squares[1])};
 }
 
 /// The moments of a column that has not been visited before, and its product with q.

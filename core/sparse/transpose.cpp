@@ -90,8 +90,8 @@ bool pick_minors(const Compressed<Scalar, Index>& rows, std::span<const Index> s
 
 #define MINIMAND_INSTANTIATE(Scalar, Index)                                                     \
   template void transpose(const Compressed<Scalar, Index>&, std::span<Index>, std::span<Index>, \
-                          std::span<Scalar>); \
-  template bool pick_minors(const Compressed<Scalar, Index>&, std::span<const Index>, \
+                          std::span<Scalar>);                                                   \
+  template bool pick_minors(const Compressed<Scalar, Index>&, std::span<const Index>,           \
                             std::span<Index>, std::span<Index>, std::span<Scalar>);
 MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
 

@@ -40,9 +40,9 @@ def transpose(
 def pick_minors(
     matrix: Compressed,
     slot: _Index,
-    indptr: AnyArray,
-    indices: AnyArray,
-    data: AnyArray,
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: NDArray[Any],
 ) -> None: ...
 def curvature_product(
     matrix: Compressed,

@@ -232,10 +232,9 @@ class SparseDesign(Design):
         return SparseDesign(self.by_column[:, columns])
 
     def columns_by_row(self, columns: IntArray) -> SparseDesign:
-        """A design of some columns, as CSR: where there is a CSR form, its rows are copied."""
-        if self.x.format == "csc":
-            few = SparseDesign(self.x[:, columns])
-            return SparseDesign(few.by_row)
+        """A design of some columns, as CSR: parts of the rows, where X is CSR and they ascend."""
+        if self.x.format == "csc" or not (np.diff(columns) > 0).all():
+            return SparseDesign(SparseDesign(self.by_column[:, columns]).by_row)
         slot = np.full(self.shape[1], -1, dtype=self.x.indices.dtype)
         slot[columns] = np.arange(columns.size)
         shape = self.shape[0], columns.size

@@ -14,14 +14,15 @@ import numpy as np
 from ... import _core
 from ..._base.typing import Array, IntArray
 from ...canonical import Weighted, movable
-from ...design import Design, Reach
-from ...design.sparse import SparseDesign
+from ...design import Design, Reach, SparseDesign
 from ...penalties import Separable
 from ...problem.objective import EPS, dot
 from ..steps.krylov import conjugate_gradients
 
 _PRODUCTS = 60  # CG products of a step; safeguard
-_MANY = 4  # inverse share of a design's numbers, from which rows of some columns are copied
+_MANY = (
+    4  # inverse share of a design's numbers, from which the rows of columns are copied; safeguard
+)
 _NOTHING = np.zeros(0)
 
 
@@ -66,10 +67,11 @@ class _Columns(NamedTuple):
     @classmethod
     def of(cls, design: Design, places: IntArray) -> _Columns:
         """The copy takes a pass over the design, and saves half of each product's time."""
+        by_row = None
         if isinstance(design, SparseDesign) and design.access.rows is Reach.CHEAP:
-            if _MANY * int(design.column_sizes[places].sum()) > design.nnz:
-                return cls(design, places, design.columns_by_row(places))
-        return cls(design, places, None)
+            many = _MANY * int(design.column_sizes[places].sum()) > design.nnz
+            by_row = design.columns_by_row(places) if many else None
+        return cls(design, places, by_row)
 
     def scores(self, v: Array) -> Array:
         """X_c v."""
