@@ -339,8 +339,10 @@ class _Restricted:
             price = self._price(slope, new)
             if price <= 1.8 * goal:  # 1.8: factor of the goal; safeguard
                 break
-            share = _share(max(0.3 * goal / min(price, self.gap), _WASTED * changed))
+            left = min(price, self.gap)
+            wanted = 0.3 * goal / left if left > goal else 1.0  # 0.3: share of the goal; safeguard
             close = 0.1 * enough if last else enough  # 0.1: share; safeguard
+            share = _share(max(wanted, _WASTED * changed))
             shift += polish_on_columns(model, self.form, new, self.spread, slope, close, share)
             if last and self._price(model.slope, new) <= 1.8 * goal:  # 1.8 as above
                 break
