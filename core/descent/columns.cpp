@@ -15,8 +15,7 @@ template <class Scalar, class Index>
 struct Column {
   std::span<const Scalar> values;
   std::span<const Index> indices;
-  double weighted_sum;  // sum_i h_i x_i, zero when not centring
-  double curvature;     // sum_i h_i (x_i - mean)^2
+  ColumnMoments moments;
 };
 
 /// Weights that are all equal multiply the step instead of every entry.
@@ -136,9 +135,10 @@ class WeightedRows::Copy {
   WeightedRows rows_;
 };
 
-/// Fills in the weighted sum and the curvature of a column.
+/// The weighted sum and the curvature of a column where the constant b is minimised out.
 template <class Scalar, class Index, class Rows>
-void describe(Column<Scalar, Index>& column, const Rows& rows, const Centring& centring) {
+ColumnMoments centred_moments(const Column<Scalar, Index>& column, const Rows& rows,
+                              const Centring& centring) {
   const std::size_t n = column.values.size();
   // Even and odd entries have separate sums, to halve the latency of additions.
   double sums[2] = {}, weights[2] = {}, squares[2] = {};
@@ -149,24 +149,41 @@ void describe(Column<Scalar, Index>& column, const Rows& rows, const Centring& c
     sums[k % 2] += weight * value;
     squares[k % 2] += weight * value * value;
   }
-  column.curvature = squares[0] + squares[1];
-  column.weighted_sum = 0.0;
-  if (centring.present()) {
-    // The centred moment directly: the difference of the raw one and sum^2/H would cancel.
-    column.weighted_sum = sums[0] + sums[1];
-    const double mean = column.weighted_sum / centring.weight_total();
-    // Both sums are rounded in different orders: a smaller difference is no weight of a row.
-    constexpr double kRoundingError = 1e-13;  // share of the total weight; safeguard
-    double rest = centring.weight_total() - (weights[0] + weights[1]);
-    if (rest <= kRoundingError * centring.weight_total()) rest = 0.0;
-    double centred_squares[2] = {rest * mean * mean, 0.0};
-    for (std::size_t k = 0; k < n; ++k) {
-      const double weight = rows.weight_of(static_cast<std::size_t>(column.indices[k]));
-      const double centred = static_cast<double>(column.values[k]) - mean;
-      centred_squares[k % 2] += weight * centred * centred;
-    }
-    column.curvature = centred_curvature(column.curvature, centred_squares[0] + centred_squares[1]);
+  // The centred moment directly: the difference of the raw one and sum^2/H would cancel.
+  const double weighted_sum = sums[0] + sums[1];
+  const double mean = weighted_sum / centring.weight_total();
+  // Both sums are rounded in different orders: a smaller difference is no weight of a row.
+  constexpr double kRoundingError = 1e-13;  // share of the total weight; safeguard
+  double rest = centring.weight_total() - (weights[0] + weights[1]);
+  if (rest <= kRoundingError * centring.weight_total()) rest = 0.0;
+  double centred_squares[2] = {rest * mean * mean, 0.0};
+  for (std::size_t k = 0; k < n; ++k) {
+    const double weight = rows.weight_of(static_cast<std::size_t>(column.indices[k]));
+    const double centred = static_cast<double>(column.values[k]) - mean;
+    centred_squares[k % 2] += weight * centred * centred;
   }
+  return {weighted_sum,
+          centred_curvature(squares[0] + squares[1], centred_squares[0] + centred_squares[1])};
+}
+
+/// The moments of a column that has not been visited before, and its product with q.
+template <class Scalar, class Index, class Rows>
+double first_dot(Column<Scalar, Index>& column, const Rows& rows, const Centring& centring) {
+  if (centring.present()) {
+    column.moments = centred_moments(column, rows, centring);
+    return rows.dot(column);
+  }
+  const Scalar* const value = column.values.data();
+  const Index* const index = column.indices.data();
+  double products[2] = {}, squares[2] = {};
+  for (std::size_t k = 0; k < column.values.size(); ++k) {
+    const auto row = static_cast<std::size_t>(index[k]);
+    const double x = static_cast<double>(value[k]);
+    products[k % 2] += x * rows.q_of(row);
+    squares[k % 2] += rows.weight_of(row) * x * x;
+  }
+  column.moments = {0.0, squares[0] + squares[1]};
+  return products[0] + products[1];
 }
 
 template <class Scalar, class Index, class Rows>
@@ -178,7 +195,7 @@ struct ColumnDescent {
     return {columns, own_rows, w, penalties, own_centring, false};
   }
 
-  std::span<const Column<Scalar, Index>> columns;
+  std::span<Column<Scalar, Index>> columns;
   Rows& rows;
   std::span<double> w;
   Penalties penalties;
@@ -190,17 +207,19 @@ struct ColumnDescent {
   }
 
   MINIMAND_INLINE double step(std::size_t j) {
-    const Column<Scalar, Index>& column = columns[j];
-    const double gradient = rows.dot(column) - column.weighted_sum * centring.offset();
+    Column<Scalar, Index>& column = columns[j];
+    const double product =
+        column.moments.known() ? rows.dot(column) : first_dot(column, rows, centring);
+    const auto [weighted_sum, curvature] = column.moments;
+    const double gradient = product - weighted_sum * centring.offset();
     const double moved = penalties.clipped(
-        j,
-        coordinate_minimiser(w[j], gradient, column.curvature, penalties.l1[j], penalties.l2[j]));
+        j, coordinate_minimiser(w[j], gradient, curvature, penalties.l1[j], penalties.l2[j]));
     const double delta = moved - w[j];
     if (delta == 0.0) return 0.0;
     w[j] = moved;
     rows.add(column, delta);
-    centring.moved(column.weighted_sum, delta);
-    return 0.5 * (column.curvature + penalties.l2[j]) * delta * delta;
+    centring.moved(weighted_sum, delta);
+    return 0.5 * (curvature + penalties.l2[j]) * delta * delta;
   }
 };
 
@@ -225,10 +244,6 @@ SweepReport descend(std::span<Column<Scalar, Index>> columns, Rows& rows, std::s
                     std::span<double> w, Penalties penalties, Centring& centring, StopRule stop) {
   std::size_t stored = 0;
   for (const auto& column : columns) stored += column.values.size();
-  parallel_ranges(columns.size(), 4 * stored, [&](Range range, std::size_t) {
-    for (std::size_t j = range.begin; j < range.end; ++j) describe(columns[j], rows, centring);
-  });
-
   // Columns with large means give q a large constant part, whose rounding errors would be larger
   // than the gradient. Only columns with many entries do, and then a pass over the rows is cheap.
   const bool recentre_often = 4 * stored >= row_count;
@@ -244,13 +259,14 @@ template <class Scalar, class Index>
 ColumnsReport descend_columns(const Compressed<Scalar, Index>& matrix,
                               std::span<const std::int64_t> chosen, std::span<const double> h,
                               std::span<double> q, std::span<double> w, Penalties penalties,
-                              bool centre, StopRule stop) {
+                              bool centre, StopRule stop, std::span<ColumnMoments> moments) {
   Centring centring(centre, h, q);
   std::vector<Column<Scalar, Index>> columns;
   columns.reserve(chosen.size());
-  for (const std::int64_t index : chosen) {
-    const auto major = static_cast<std::size_t>(index);
-    columns.push_back({matrix.values_of(major), matrix.indices_of(major), 0.0, 0.0});
+  for (std::size_t j = 0; j < chosen.size(); ++j) {
+    const auto major = static_cast<std::size_t>(chosen[j]);
+    const ColumnMoments known = moments.empty() ? ColumnMoments{} : moments[j];
+    columns.push_back({matrix.values_of(major), matrix.indices_of(major), known});
   }
   SweepReport report;
   if (is_uniform(h)) {
@@ -261,13 +277,14 @@ ColumnsReport descend_columns(const Compressed<Scalar, Index>& matrix,
     report = descend(std::span(columns), rows, h.size(), w, penalties, centring, stop);
     for (std::size_t i = 0; i < q.size(); ++i) q[i] = rows.rows[i].q;
   }
+  for (std::size_t j = 0; j < moments.size(); ++j) moments[j] = columns[j].moments;
   return {centring.shift(), report};
 }
 
 #define MINIMAND_INSTANTIATE(Scalar, Index)                                                     \
   template ColumnsReport descend_columns(                                                       \
       const Compressed<Scalar, Index>&, std::span<const std::int64_t>, std::span<const double>, \
-      std::span<double>, std::span<double>, Penalties, bool, StopRule);
+      std::span<double>, std::span<double>, Penalties, bool, StopRule, std::span<ColumnMoments>);
 MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
 
 }  // namespace minimand

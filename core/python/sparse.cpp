@@ -35,6 +35,22 @@ void transpose_into(const CheckedMatrix& checked, const MutableArray& indptr,
   checked.visit([&](const auto& matrix) { turn(matrix, indptr, indices, data); });
 }
 
+template <class Scalar, class Index>
+void pick(const Compressed<Scalar, Index>& matrix, const Array& slot, const MutableArray& indptr,
+          const MutableArray& indices, const MutableArray& data) {
+  const auto slots = vector<Index>(slot, "slot", matrix.minors);
+  const auto starts = written<Index>(indptr, "indptr", matrix.majors() + 1);
+  const auto places = written<Index>(indices, "indices", indices.size());
+  const auto values = written<Scalar>(data, "data", indices.size());
+  const bool fits = without_gil([&] { return pick_minors(matrix, slots, starts, places, values); });
+  if (!fits) value_problem("indices must have room for exactly the entries that are picked");
+}
+
+void pick_minors_into(const CheckedMatrix& checked, const Array& slot, const MutableArray& indptr,
+                      const MutableArray& indices, const MutableArray& data) {
+  checked.visit([&](const auto& matrix) { pick(matrix, slot, indptr, indices, data); });
+}
+
 Result gather(const CheckedMatrix& checked, const Array& x) {
   return checked.visit([&](const auto& matrix) {
     const Vectors from = vectors(x, "x", matrix.minors);
@@ -159,6 +175,9 @@ void bind_sparse(nb::module_& m) {
   m.def("transpose", &transpose_into, arg("matrix"), arg("indptr").noconvert(),
         arg("indices").noconvert(), arg("data").noconvert(),
         "Write the same matrix with its other axis as the major one: a CSC for a CSR.");
+  m.def("pick_minors", &pick_minors_into, arg("matrix"), arg("slot"), arg("indptr").noconvert(),
+        arg("indices").noconvert(), arg("data").noconvert(),
+        "Write the same matrix with the minors whose slot is not negative, at these positions.");
   m.def("curvature_product", &curvature_product, arg("matrix"), arg("v"), arg("shift"), arg("h"),
         "(sum_i h_i t_i x_i, t) with t_i = x_i.v + shift over the rows of a CSR.");
   m.def("row_products", &row_products, arg("left"), arg("right_columns"), arg("sums").noconvert(),

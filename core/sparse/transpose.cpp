@@ -1,5 +1,7 @@
 #include "sparse/transpose.hpp"
 
+#include <algorithm>
+
 namespace minimand {
 
 template <class Scalar, class Index>
@@ -40,9 +42,57 @@ void transpose(const Compressed<Scalar, Index>& matrix, std::span<Index> indptr,
   });
 }
 
+template <class Scalar, class Index>
+bool pick_minors(const Compressed<Scalar, Index>& rows, std::span<const Index> slot,
+                 std::span<Index> indptr, std::span<Index> indices, std::span<Scalar> values) {
+  const auto splits = rows.splits(2 * rows.stored());
+  const std::size_t parts = splits.size() - 1;
+  const Index* const slots = slot.data();
+  // How many entries the parts before it keep tells where a part begins.
+  std::vector<std::size_t> starts(parts + 1);
+  run_parts(splits, [&](Range range, std::size_t part) {
+    if (part + 1 == parts) return;
+    std::size_t kept = 0;
+    for (std::size_t k = rows.begin_of(range.begin); k < rows.begin_of(range.end); ++k) {
+      kept += slots[rows.indices.data()[k]] >= 0;
+    }
+    starts[part + 1] = kept;
+  });
+  for (std::size_t part = 0; part < parts; ++part) starts[part + 1] += starts[part];
+  std::vector<char> fits(parts, 1);
+  run_parts(splits, [&](Range range, std::size_t part) {
+    std::vector<std::size_t> kept;  // of a row
+    std::size_t place = starts[part];
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      indptr[i] = static_cast<Index>(place);
+      const std::size_t size = rows.size_of(i);
+      if (kept.size() < size) kept.resize(2 * size);
+      std::size_t count = 0;
+      for (std::size_t k = rows.begin_of(i); k < rows.begin_of(i) + size; ++k) {
+        kept.data()[count] = k;  // without a branch, which could not be foretold
+        count += slots[rows.indices.data()[k]] >= 0;
+      }
+      if (place + count > indices.size()) {
+        fits[part] = 0;
+        return;
+      }
+      for (std::size_t k = 0; k < count; ++k, ++place) {
+        indices.data()[place] = slots[rows.indices.data()[kept.data()[k]]];
+        values.data()[place] = rows.values.data()[kept.data()[k]];
+      }
+    }
+    if (part + 1 == parts) starts[parts] = place;
+  });
+  indptr[rows.majors()] = static_cast<Index>(starts[parts]);
+  const bool all_fit = std::all_of(fits.begin(), fits.end(), [](char own) { return own != 0; });
+  return all_fit && starts[parts] == indices.size();
+}
+
 #define MINIMAND_INSTANTIATE(Scalar, Index)                                                     \
   template void transpose(const Compressed<Scalar, Index>&, std::span<Index>, std::span<Index>, \
-                          std::span<Scalar>);
+                          std::span<Scalar>);                                                   \
+  template bool pick_minors(const Compressed<Scalar, Index>&, std::span<const Index>,           \
+                            std::span<Index>, std::span<Index>, std::span<Scalar>);
 MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
 
 }  // namespace minimand

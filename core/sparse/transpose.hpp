@@ -11,4 +11,11 @@ template <class Scalar, class Index>
 void transpose(const Compressed<Scalar, Index>& matrix, std::span<Index> indptr,
                std::span<Index> indices, std::span<Scalar> values);
 
+/// The rows of a CSR restricted to the columns whose slot is not negative, which is their new
+/// index. `indptr` has one number more than there are rows; false if the entries are not exactly as
+/// many as `indices` has room for.
+template <class Scalar, class Index>
+bool pick_minors(const Compressed<Scalar, Index>& rows, std::span<const Index> slot,
+                 std::span<Index> indptr, std::span<Index> indices, std::span<Scalar> values);
+
 }  // namespace minimand

@@ -37,6 +37,13 @@ def scatter(matrix: Compressed, x: _Vector) -> _Vector: ...
 def transpose(
     matrix: Compressed, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]
 ) -> None: ...
+def pick_minors(
+    matrix: Compressed,
+    slot: _Index,
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+) -> None: ...
 def curvature_product(
     matrix: Compressed,
     v: _Vector,
@@ -108,6 +115,7 @@ def cd_columns(
     max_epochs: int,
     tol: float,
     bounds: tuple[_Vector, _Vector] | None = None,
+    moments: _Vector | None = None,
 ) -> tuple[float, int, float]: ...
 def cd_columns_dense(
     X: _Matrix,

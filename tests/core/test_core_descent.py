@@ -306,3 +306,26 @@ def test_threads_that_share_sweeps_find_the_minimiser(centre, uniform, alike):
         _core.set_num_threads(before)
     np.testing.assert_allclose(found[1], found[0], atol=1e-5)
     np.testing.assert_allclose(found[2], found[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("centre", [False, True])
+def test_moments_of_columns_are_kept_from_call_to_call(centre):
+    rng = np.random.default_rng(9)
+    n, m = 60, 25
+    X = sp.random(n, m, 0.3, "csc", rng=rng, data_rvs=rng.standard_normal)
+    h, q = rng.uniform(0.2, 1.0, n) / n, rng.normal(size=n) / n
+    l1, l2 = np.full(m, 1e-3), np.zeros(m)
+    matrix = _core.Compressed(X.indptr, X.indices, X.data, n)
+    moments, ends = np.full(2 * m, np.nan), []
+    for kept in (None, moments):
+        own_q, w, shift = q.copy(), np.zeros(m), 0.0
+        for _ in range(4):
+            problem = h, own_q, w, l1, l2, centre, 2, 0.0, None, kept
+            shift += _core.cd_columns(matrix, np.arange(m), *problem)[0]
+        np.testing.assert_allclose(own_q, q + h * (X @ w + shift), atol=1e-14)
+        ends.append(w)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-12)
+    x, sums = X.toarray(), h @ X.toarray()
+    spread = x - sums / h.sum() if centre else x
+    np.testing.assert_allclose(moments[::2], sums if centre else np.zeros(m), atol=1e-15)
+    np.testing.assert_allclose(moments[1::2], h @ spread**2, rtol=1e-12)

@@ -271,3 +271,33 @@ def test_transpose_turns_rows_into_columns(scalar, index, shape):
     np.testing.assert_array_equal(indptr, B.indptr)
     np.testing.assert_array_equal(indices, B.indices)
     np.testing.assert_array_equal(data, B.data)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("scalar", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (30, 7), (4000, 900)])
+def test_pick_minors_keeps_some_columns(threads, scalar, index, shape):
+    rng = np.random.default_rng(5)
+    A = sp.random(*shape, 0.4, "csr", dtype=scalar, rng=rng)
+    columns = np.flatnonzero(rng.uniform(size=shape[1]) < 0.5)
+    B = A[:, columns]
+    slot = np.full(shape[1], -1, index)
+    slot[columns] = np.arange(columns.size)
+    matrix = _core.Compressed(A.indptr.astype(index), A.indices.astype(index), A.data, shape[1])
+    before = _core.get_num_threads()
+    try:
+        _core.set_num_threads(threads)
+        indptr, indices = np.empty(shape[0] + 1, index), np.empty(B.nnz, index)
+        data = np.empty(B.nnz, scalar)
+        _core.pick_minors(matrix, slot, indptr, indices, data)
+        np.testing.assert_array_equal(indptr, B.indptr)
+        np.testing.assert_array_equal(indices, B.indices)
+        np.testing.assert_array_equal(data, B.data)
+        for wrong in (B.nnz - 1, B.nnz + 1):
+            if wrong >= 0:
+                room = np.empty(wrong, index), np.empty(wrong, scalar)
+                with pytest.raises(ValueError, match="exactly the entries"):
+                    _core.pick_minors(matrix, slot, indptr, *room)
+    finally:
+        _core.set_num_threads(before)

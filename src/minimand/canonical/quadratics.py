@@ -9,6 +9,7 @@ Both have the gradient as a linear term, not a working response, so that curvatu
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -39,16 +40,24 @@ class Descent(NamedTuple):
 
 
 def descend(
-    design: Design, problem: DescentProblem, q: Array, w: Array, sweeps: int, tol: float
+    design: Design,
+    problem: DescentProblem,
+    q: Array,
+    w: Array,
+    sweeps: int,
+    tol: float,
+    moments: Array | None = None,
 ) -> Descent:
     """Coordinate descent over some columns, which changes w and q; see `Weighted`.
 
-    Columns that are not contiguous are copied first, only these.
+    Columns that are not contiguous are copied first, only these. ``moments`` (two numbers for every
+    column, NaN at first) are kept from call to call, if the design is sparse.
     """
     lines, places = design.column_lines(problem.columns)
     kernel = kernel_for(lines, _core.cd_columns, _core.cd_columns_dense)
     _, h, l1, l2, centre, bounds = problem
-    return Descent(*kernel(lines, places, h, q, w, l1, l2, centre, sweeps, tol, bounds))
+    kept = (moments,) if kernel is _core.cd_columns else ()
+    return Descent(*kernel(lines, places, h, q, w, l1, l2, centre, sweeps, tol, bounds, *kept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +70,16 @@ class Weighted:
     q: Array
     centre: bool
 
+    @cached_property
+    def _moments(self) -> Array:
+        return np.full(2 * self.columns.size, np.nan)
+
     def descend(self, penalty: Separable, w: Array, sweeps: int, tol: float) -> Descent:
         """Coordinate descent in place over w (|columns| long) and the intercept."""
         problem = DescentProblem(
             self.columns, self.h, penalty.l1, penalty.l2, self.centre, penalty.bounds
         )
-        return descend(self.design, problem, self.q, w, sweeps, tol)
+        return descend(self.design, problem, self.q, w, sweeps, tol, self._moments)
 
     @property
     def slope(self) -> Array:

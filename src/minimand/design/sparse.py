@@ -194,14 +194,19 @@ class SparseDesign(Design):
         return Moments(*_core.moments_minor(self._own, h))
 
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:
-        """Outer products of rows for CSR, dot products of columns for CSC."""
+        """Outer products of rows for CSR, dot products of columns for CSC or few columns."""
         if columns is None:
             columns = np.arange(self.shape[1])
-        if self.x.format == "csc":
-            return _core.gram_major(self._own, h, columns)
+        if self.x.format == "csc" or (self._picks_columns and self._few(columns)):
+            return _core.gram_major(self._columns, h, columns)
         slot = np.full(self.shape[1], -1, dtype=np.int64)
         slot[columns] = np.arange(columns.size)
         return _core.gram_minor(self._own, h, slot, columns.size)
+
+    def _few(self, columns: IntArray) -> bool:
+        """Whether dot products of columns read fewer numbers than outer products of all rows."""
+        stored = float(self.column_sizes[columns].sum())
+        return stored * columns.size <= 2.0 * self.nnz + stored * stored / self.shape[0]
 
     constant_below = 2e-13  # since columns of little variance are centred first
 
@@ -233,6 +238,17 @@ class SparseDesign(Design):
     def columns(self, columns: IntArray) -> Design:
         """A design of some columns, as CSC."""
         return SparseDesign(self.by_column[:, columns])
+
+    def columns_by_row(self, columns: IntArray) -> SparseDesign:
+        """A design of some columns, as CSR: parts of the rows, where X is CSR and they ascend."""
+        if self.x.format == "csc" or not (np.diff(columns) > 0).all():
+            return SparseDesign(SparseDesign(self.by_column[:, columns]).by_row)
+        slot = np.full(self.shape[1], -1, dtype=self.x.indices.dtype)
+        slot[columns] = np.arange(columns.size)
+        shape = self.shape[0], columns.size
+        parts = _empty_parts(self.x, shape[0], int(self.column_sizes[columns].sum()))
+        _core.pick_minors(self._own, slot, *parts)
+        return SparseDesign(_canonical(self.x, "csr", parts, shape))
 
     def rows(self, rows: IntArray) -> Design:
         """A design of some rows, as CSR."""
@@ -297,13 +313,24 @@ def _malformed(x: Any) -> ValueError:
 
 def _turned(x: Any, own: _core.Compressed) -> Any:
     """CSC for CSR, and the other way round; SciPy does the same on one thread."""
-    stored, index = int(x.indptr[-1]), x.indptr.dtype
     minor = x.shape[1] if x.format == "csr" else x.shape[0]
-    indptr, indices = np.empty(minor + 1, index), np.empty(stored, index)
-    data = np.empty(stored, x.dtype)
-    _core.transpose(own, indptr, indices, data)
-    other = "csc" if x.format == "csr" else "csr"
-    kind = "array" if isinstance(x, sparse.sparray) else "matrix"
-    found = getattr(sparse, f"{other}_{kind}")((data, indices, indptr), shape=x.shape)
+    parts = _empty_parts(x, minor, int(x.indptr[-1]))
+    _core.transpose(own, *parts)
+    return _canonical(x, "csc" if x.format == "csr" else "csr", parts, x.shape)
+
+
+def _empty_parts(x: Any, majors: int, stored: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Indptr, indices and data of the types of x, to be filled."""
+    index = x.indptr.dtype
+    return np.empty(majors + 1, index), np.empty(stored, index), np.empty(stored, x.dtype)
+
+
+def _canonical(
+    like: Any, form: str, parts: tuple[AnyArray, AnyArray, AnyArray], shape: tuple[int, int]
+) -> Any:
+    """A matrix, or an array if ``like`` is one, of sorted indices without duplicates."""
+    kind = "array" if isinstance(like, sparse.sparray) else "matrix"
+    indptr, indices, data = parts
+    found = getattr(sparse, f"{form}_{kind}")((data, indices, indptr), shape=shape)
     found.has_sorted_indices = found.has_canonical_format = True
     return found

@@ -26,6 +26,7 @@ from .group_models import SHARE, Step, minimiser, square_of
 
 _FEWEST = 500  # coefficients of a working set at least; safeguard
 _NEAR = 0.9  # share of the bound, from which a slope may reach it in a round; measured on text
+_ROOM = 1.2  # coefficients of a working set per one in the model, at least; safeguard
 _MOST = 3000  # coefficients of a working set; safeguard of memory: 70 MB
 
 
@@ -104,8 +105,9 @@ def best_coefficients(judgement: Judgement, form: Separable) -> IntArray | None:
     gauges = np.abs(judgement.slope.ravel())
     gauges /= np.where(l1 > 0, l1, 1.0)
     inside = (w != 0) | (l1 == 0)
-    size = min(max(2 * int(np.count_nonzero(inside)), _FEWEST), w.size)
-    if size > _MOST:
+    needed = int(np.count_nonzero(inside))
+    size = min(max(2 * needed, _FEWEST), _MOST, w.size)
+    if _ROOM * needed > size and size < w.size:
         return None
     gauges[inside] = np.inf
     places = np.flatnonzero(gauges >= min(_NEAR, gauges.max(initial=0.0)))
