@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -142,7 +142,17 @@ def advice(owner: type, name: str, valid: Iterable[str]) -> str:
     return f"choose from {sorted(valid)}" + (f", perhaps {close[0]!r}" if close else "")
 
 
-class NamesParameters:
+class KnowsParameters:
+    """Mixin in front of an estimator of scikit-learn, which inspects its signature at every fit."""
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> Any:
+        """The parameter names, cached."""
+        return super()._get_param_names()  # type: ignore[misc]
+
+
+class NamesParameters(KnowsParameters):
     """Constructors whose error for an unknown parameter says what to write instead."""
 
     _elsewhere: ClassVar[Mapping[str, str]] = {}

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._base import row_blocks
 from .._base.typing import Array, BoolArray, IntArray
-from ..design import Covariance, DenseDesign, Design, Moments
-from ..losses.curvature import Curvature, Diagonal
+from ..design import Covariance, DenseDesign, Design, Moments, RoughProducts
+from ..losses.curvature import Curvature, Diagonal, Simplex
 from ..penalties import BoundPenalty, Plane
 from .dependence import MOST_COLUMNS
 from .facts import Facts
@@ -173,9 +173,16 @@ class Products:
         self.meter.passes += 1
         return self.design.curvature_product(v, shift, h.h if isinstance(h, Diagonal) else h)
 
-    def scores_product(self, table: Array, curvature: Curvature) -> Array:
-        """[X 1]ᵀH[X 1]·table, of k scores: a Hessian times a step, whose last row is for b."""
+    def scores_product(
+        self, table: Array, curvature: Curvature, rough: RoughProducts | None = None
+    ) -> Array:
+        """[X 1]ᵀH[X 1]·table, of k scores: a Hessian times a step, whose last row is for b.
+
+        ``rough`` are products in single precision, which a softmax may take instead.
+        """
         self.meter.passes += 1
+        if rough is not None and isinstance(curvature, Simplex):
+            return rough.simplex_product(table, curvature.p, curvature.scales)
         return curvature.image(self.design, table)
 
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:

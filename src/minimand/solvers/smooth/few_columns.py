@@ -10,6 +10,7 @@ import numpy as np
 from ... import _core
 from ...certificate import Course, Finding, judge
 from ...design import DenseDesign, Design, SparseDesign
+from ...penalties import Separable
 from ...problem.intercept import recentred
 from ...problem.objective import Objective
 from ..base import Control
@@ -22,7 +23,7 @@ _CALLS = 2  # calls, the second one for digits that the first lacked; safeguard
 
 
 def newton_on_few_columns(objective: Objective, control: Control) -> Iterator[Finding]:
-    """The minimiser; none where the loss is unknown to the core, or a column is not penalised.
+    """The minimiser; none where the loss is unknown to the core, or the columns are collinear.
 
     If steps end too early, `Newton` begins anew: its line search sees more.
     """
@@ -30,7 +31,7 @@ def newton_on_few_columns(objective: Objective, control: Control) -> Iterator[Fi
     if form is None or design is None or objective.units is not None:
         return
     loss = objective.loss.rowwise(objective.y) if objective.n_scores == 1 else None
-    if loss is None or not bool((form.l2 > 0).all()):
+    if loss is None or not _determined(objective, form):
         return
     d = design.shape[1]
     shift = loss.shift
@@ -58,6 +59,14 @@ def newton_on_few_columns(objective: Objective, control: Control) -> Iterator[Fi
         course = Course(primal[told].tolist(), passes[told], models[told])
         yield replace(judge(objective, point), fresh=True, course=course)
         near *= 1e-6  # a share at which the square of a step is far below the target; safeguard
+
+
+def _determined(objective: Objective, form: Separable) -> bool:
+    """Whether every column is penalised, or those that are not are far from collinear."""
+    if (form.l2 > 0).all():
+        return True
+    basis = objective.free_basis
+    return basis is not None and basis.regular
 
 
 def _few_columns(design: Design) -> DenseDesign | None:
