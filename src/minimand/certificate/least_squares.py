@@ -146,7 +146,7 @@ def _found(
         point=point,
         primal=primal,
         gap=gap,
-        dual=Dual(*dual, primal - gap + slack(primal)),
+        dual=Dual(dual[0], dual[1], primal - gap + slack(primal)),
         slope=slope,
         square=square,
         score_times=score_times,
