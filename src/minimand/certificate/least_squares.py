@@ -94,7 +94,7 @@ def free_squares_at(objective: Objective, w: Array, b: float) -> SquaresFinding:
         left = float(np.abs(w * model.slope).sum())
         if left < gap:
             gap, theta, slope = left, model.residuals, model.slope
-    return _found(model.point, primal, gap, Dual(theta, slope), model.slope, model.squares)
+    return _found(model.point, primal, gap, [theta, slope], model.slope, model.squares)
 
 
 class _Model(NamedTuple):
@@ -134,19 +134,19 @@ def _bounded(
     if s != 1.0:
         theta *= s  # in place: another array costs more than this product
         slope = s * slope
-    return _found(point, primal, gap, Dual(theta, slope), dual.slope, squares)
+    return _found(point, primal, gap, [theta, slope], dual.slope, squares)
 
 
 def _found(
-    point: Point, primal: float, gap: float, dual: Dual, slope: Array, squares: list[float]
+    point: Point, primal: float, gap: float, dual: list[Array], slope: Array, squares: list[float]
 ) -> SquaresFinding:
-    """The finding, with the bound that the dual point proves."""
+    """The finding, with the bound that the dual point (multipliers and their slopes) proves."""
     square, score_times = squares
     return SquaresFinding(
         point=point,
         primal=primal,
         gap=gap,
-        dual=dual._replace(value=primal - gap + slack(primal)),
+        dual=Dual(dual[0], dual[1], primal - gap + slack(primal)),
         slope=slope,
         square=square,
         score_times=score_times,

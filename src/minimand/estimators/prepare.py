@@ -48,20 +48,16 @@ def prepare(
     sample_weight: ArrayLike = None,
     offset: ArrayLike = None,
     *,
-    fitted: bool = False,
     learn: bool = True,
     rows: bool = False,
 ) -> Sequence[Objective]:
     """The objectives an estimator minimises on these data, one per score.
 
-    Unless it is fitted already, the estimator, which must be a copy, learns the names of the
-    features, the features themselves, the classes and the scale of its loss, as in `fit`.
-    Without ``learn``, features that a fit would learn keep their random initial values, which saves
-    the time of learning them. With ``rows`` a kernel machine may be posed on rows of the kernel
-    matrix, as ``fit`` does it.
+    The estimator, which must be a copy, learns the names of the features, the features themselves,
+    the classes and the scale of its loss, as in `fit`. Without ``learn``, features that a fit would
+    learn keep their random initial values, which saves the time of learning them. With ``rows`` a
+    kernel machine may be posed on rows of the kernel matrix, as ``fit`` does it.
     """
-    if fitted:
-        return estimator._posed_again(X, y, sample_weight, offset).objectives
     return posed(estimator, X, y, sample_weight, offset, learn=learn, rows=rows).objectives
 
 

@@ -118,6 +118,7 @@ class _Fit:
         self.objective, self.control, self.start = objective, control, start
         self._asked = solver
         self._history = History("", objective.words)
+        self._recorded = 0  # its length
         self._view = View(objective, solver)
         self._earlier: Finding | None = None  # the best point of an earlier view
         self._course: Succession | None = None
@@ -153,19 +154,16 @@ class _Fit:
                 begin = objective.null if start is None else start
                 if late := control.late():
                     return late  # the returned point is judged in any case
-                recorded = len(history)
                 for judgement in self._points(solver, begin):
-                    if judgement.course is not None:
-                        if stopped_by := self._retold(judgement.course):
-                            return stopped_by
-                        recorded = len(history)
-                    said = observe(control, objective, judgement, recorded, history)
-                    recorded += 1
+                    if judgement.course is not None and (said := self._retold(judgement.course)):
+                        return said
+                    said = observe(control, objective, judgement, self._recorded, history)
+                    self._recorded += 1
                     if self._will_do(judgement):
                         self._enough = judgement.summary
                         # This is one of several minima; the search for a lower one was cut off.
                         return control.why if judgement.kind == "stationary" else ""
-                    if stopped_by := said or self._limit(judgement, recorded):
+                    if stopped_by := said or self._limit(judgement, self._recorded):
                         return stopped_by
                     del judgement  # frees n numbers before the solver makes the next
             except KeyboardInterrupt:
@@ -185,9 +183,11 @@ class _Fit:
         bound, meter = objective.infimum, objective.meter
         if not control.callbacks:
             history.extend(course.primal, course.passes, control.seconds, bound)
+            self._recorded += len(course.primal)
             return ""
         for primal, passes, (*w, b) in zip(course.primal, course.passes, course.models.tolist()):
             history.extend([primal], [passes], control.seconds, bound)
+            self._recorded += 1
             counted, point = meter.passes, objective.point(np.array(w), b)
             meter.passes = counted  # looking at a model is no part of the fit
             if stopped_by := answered(control, replace(history[-1], point=point)):
@@ -271,7 +271,7 @@ class _Fit:
             # The stop may have come while the facts of the path were being changed.
             objective = objective.with_path_facts(None)
         final = _final(objective, control, best, self.start, bool(stopped_by))
-        history, told, solvers = self._history[:], len(self._history), self.solvers
+        history, told, solvers = self._history[:], self._recorded, self.solvers
         certificate = final.certificate(objective, max(told - 1, 0), control.seconds)
         if not told and stopped_by == control.late():
             observe(control, objective, final, 0, history)  # time ran out before any other record

@@ -5,8 +5,7 @@ import numpy as np
 from scipy import sparse
 
 import minimand as mm
-from minimand.design import as_design
-from minimand.problem.objective import Objective
+from score_problems import objective_of_scores
 
 COST = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [1.0, 3.0, 0.0]])
 LOSSES = [
@@ -29,17 +28,8 @@ def data(seed=0, n=40, d=5, k=3):
 def problem(
     loss, X, y, alpha=0.05, *, k=3, intercept=True, weights=None, offset=None, l2=None, penalty=None
 ):
-    design = as_design(X)
-    return Objective(
-        loss=loss,
-        penalty=(penalty or mm.L2(l2)).bind((design.shape[1], k), alpha),
-        design=design,
-        y=y,
-        mass=loss.masses(np.ones(len(y)) if weights is None else weights),
-        offset=offset,
-        intercept=intercept,
-        n_scores=k,
-    )
+    penalty, options = penalty or mm.L2(l2), {"offset": offset, "intercept": intercept}
+    return objective_of_scores(loss, penalty, X, y, k, alpha, weights, **options)
 
 
 def program_value(objective):

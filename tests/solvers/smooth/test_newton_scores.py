@@ -11,6 +11,7 @@ from minimand.design import Standardized, as_design
 from minimand.problem.objective import Objective
 from minimand.solvers import Control
 from minimand.solvers.loop import solve
+from score_problems import objective_of_scores
 
 
 def classes(seed=0, n=120, d=5, k=3, noise=1.5):
@@ -25,18 +26,9 @@ def classes(seed=0, n=120, d=5, k=3, noise=1.5):
 def problem(X, y, alpha, loss=None, intercept=True, weights=None, offset=None, k=None, l2=None):
     loss = mm.Multinomial() if loss is None else loss
     k = loss.scores_for(int(y.max()) + 1) if k is None else k
-    design = X if hasattr(X, "matvec") else as_design(X)
-    penalty = mm.NoPenalty() if alpha == 0 else mm.L2(l2)
-    return Objective(
-        loss=loss,
-        penalty=penalty.bind((design.shape[1], k), alpha or 1.0),
-        design=design,
-        y=y,
-        mass=loss.masses(np.ones(len(y)) if weights is None else weights),
-        offset=offset,
-        intercept=intercept,
-        n_scores=k,
-    )
+    penalty, options = mm.NoPenalty() if alpha == 0 else mm.L2(l2), {"offset": offset}
+    options["intercept"] = intercept
+    return objective_of_scores(loss, penalty, X, y, k, alpha or 1.0, weights, **options)
 
 
 def fitted(objective, tol=1e-9, **limits):

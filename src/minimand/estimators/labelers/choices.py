@@ -44,12 +44,8 @@ class Choices:
         return Strengths(l1, l2, words if formula == "0" else f"{words} + {formula}")
 
 
-def check_choices(labeler: Any) -> Choices:
-    """Validate the constructor's arguments of a labeler; each bad one gets one sentence."""
-    if labeler.loss not in LOSSES:
-        raise ValueError(
-            f"loss of SequenceLabeler must be one of {list(LOSSES)}, not {labeler.loss!r}."
-        )
+def check_common_choices(labeler: Any) -> tuple[Penalty, float | None]:
+    """Validate the arguments that all labelers have; the penalty and alpha."""
     penalty = penalty_of(labeler.penalty)
     alpha = None if labeler.alpha is None else check_real("alpha", labeler.alpha, low=0.0)
     penalty_parts(penalty, 1.0)
@@ -59,6 +55,16 @@ def check_choices(labeler: Any) -> Choices:
         check_seed(labeler.random_state)
     if labeler.callbacks is not None:
         check_callbacks(labeler.callbacks)
+    return penalty, alpha
+
+
+def check_choices(labeler: Any) -> Choices:
+    """Validate the constructor's arguments of a labeler; each bad one gets one sentence."""
+    if labeler.loss not in LOSSES:
+        raise ValueError(
+            f"loss of SequenceLabeler must be one of {list(LOSSES)}, not {labeler.loss!r}."
+        )
+    penalty, alpha = check_common_choices(labeler)
     _check_word("transitions", labeler.transitions, _TRANSITIONS, "or a table of allowed ones")
     _check_word("weights", labeler.weights, _WEIGHTS)
     if not isinstance(labeler.weights, str):

@@ -15,8 +15,7 @@ from ....outputs.graph import Topology
 from ....solvers.structured.graph_problem import GraphProblem, hamming
 from ....solvers.structured.max_margin.training import refuse_l1
 from ...inputs import data
-from ...settings import check_callbacks, check_limits, check_real, check_seed
-from ..choices import LOSSES, Choices, penalty_of, penalty_parts
+from ..choices import LOSSES, Choices, check_common_choices, penalty_parts
 from ..labels import (
     distinct_labels,
     encode,
@@ -27,7 +26,7 @@ from ..labels import (
     refuse_unknown,
 )
 from ..structure import cost_table
-from ..tokens import GRAPH, check_features, learn, read, refuse_empty
+from ..tokens import GRAPH, learn, read, refuse_empty
 from .inputs import Given, given_graphs
 
 
@@ -73,15 +72,8 @@ def check_graph_choices(labeler: Any) -> Choices:
         raise ValueError(
             f"loss of GraphLabeler must be one of {list(LOSSES)}, not {brief(labeler.loss)}."
         )
-    penalty = penalty_of(labeler.penalty)
-    alpha = None if labeler.alpha is None else check_real("alpha", labeler.alpha, low=0.0)
+    penalty, alpha = check_common_choices(labeler)
     l1, l2 = penalty_parts(penalty, 1.0)
-    check_limits(labeler)
-    check_features(labeler.features)
-    if labeler.random_state is not None:
-        check_seed(labeler.random_state)
-    if labeler.callbacks is not None:
-        check_callbacks(labeler.callbacks)
     if not isinstance(labeler.directed, bool | np.bool_):
         raise ValueError(f"directed must be True or False, not {labeler.directed!r}.")
     if labeler.edge_features is not None and not callable(labeler.edge_features):
