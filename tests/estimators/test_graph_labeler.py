@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 import minimand as mm
 
@@ -258,3 +259,30 @@ def test_prediction_refuses_what_the_fit_did_not_see():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert model.predict([X0[0][:1]], [[]])[0][0] in ("a", "b")
+
+
+def test_pairs_of_labels_are_listed_and_drawn():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(3, 2)) for _ in range(20)]
+    edges = [[(0, 1), (1, 2)]] * 20
+    y = [["a", "b", "a"] if x[0, 0] > 0 else ["b", "a", "b"] for x in X]  # neighbours differ
+    model = mm.GraphLabeler(alpha=0.1).fit(X, y, edges)
+    assert {found[:2] for found in model.top_transitions(2)} == {("a", "b"), ("b", "a")}
+    assert {found[:2] for found in model.top_transitions(2, lowest=True)} == {
+        ("a", "a"),
+        ("b", "b"),
+    }
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    ax = model.plot()
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["a", "b"]
+    np.testing.assert_allclose(ax.images[0].get_array(), model.pairs_)
+
+
+def test_searches_split_lists_of_graphs_with_their_edges():
+    rng = np.random.default_rng(1)
+    X = [(rng.normal(size=(3, 2)), [(0, 1), (1, 2)]) for _ in range(20)]
+    y = [(nodes[:, 0] > 0).astype(int).tolist() for nodes, _ in X]
+    search = GridSearchCV(mm.GraphLabeler(), {"alpha": [0.01, 10.0]}, cv=2).fit(X, y)
+    assert search.best_params_ == {"alpha": 0.01}
+    assert search.best_score_ > 0.8

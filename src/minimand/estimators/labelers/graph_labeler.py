@@ -29,7 +29,7 @@ from .graphs.posing import (
 )
 from .graphs.scoring import Decoded, best_of, scored_graphs
 from .graphs.training import TrainedSteps, learn_graph_batch, train_graphs
-from .inspection import TopFeatures
+from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
 from .tokens import GRAPH
 
@@ -42,7 +42,7 @@ class Optimality(NamedTuple):
     proved: bool
 
 
-class GraphLabeler(TopFeatures, Labeler):
+class GraphLabeler(Inspected, Labeler):
     r"""Label the nodes of trees and graphs, with a score for the labels of every edge.
 
     The score of labels c for a graph with feature vectors x_v of its nodes is
@@ -316,6 +316,9 @@ class GraphLabeler(TopFeatures, Labeler):
         weights = data.check_weights(sample_weight, len(labels))
         each = None if weights is None else np.repeat(weights, np.diff(found.offsets))
         return float(np.average(found.labels == codes, weights=each))
+
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(self.pairs_)
 
     def _decoded(self, X: Any, edges: Any) -> Decoded:
         return best_of(scored_graphs(self, X, edges))

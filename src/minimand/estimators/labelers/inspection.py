@@ -26,12 +26,24 @@ class TransitionWeight(NamedTuple):
     weight: float
 
 
-class TopFeatures:
-    """The method that lists the heaviest features of a label."""
+class Neighbours(NamedTuple):
+    """Scores of labels of neighbours; of first and last labels too if they have any."""
+
+    transitions: Array
+    start: Array | None = None
+    stop: Array | None = None
+
+
+class Inspected:
+    """Methods that list and draw what a labeler has learnt."""
 
     classes_: AnyArray
     coef_: Array
     features_: Any
+
+    def _neighbours(self) -> Neighbours:
+        """The scores of labels of neighbours."""
+        raise NotImplementedError
 
     def top_features(self, label: Any, n: int = 10, *, lowest: bool = False) -> list[FeatureWeight]:
         """The features that speak most for a label, the heaviest first.
@@ -60,21 +72,13 @@ class TopFeatures:
         titles = names(self.features_, weights.size)
         return [FeatureWeight(titles[i], float(weights[i])) for i in _heaviest(weights, n, lowest)]
 
-
-class Inspected(TopFeatures):
-    """Methods that list and draw the transitions of a labeler, too."""
-
-    transitions_: Array
-    start_: Array
-    stop_: Array
-
     def top_transitions(self, n: int = 10, *, lowest: bool = False) -> list[TransitionWeight]:
-        """The transitions with the largest weights, the heaviest first.
+        """The labels of neighbours with the largest weights, the heaviest first.
 
         Parameters
         ----------
         n : int, default=10
-            How many; transitions of weight 0 and those that are not allowed are left out.
+            How many; pairs of weight 0 and those that are not allowed are left out.
         lowest : bool, default=False
             Those with the most negative weights instead.
 
@@ -89,14 +93,15 @@ class Inspected(TopFeatures):
         """
         check_is_fitted(self, "coef_")
         known, k = self.classes_.tolist(), self.classes_.size
-        flat = np.where(np.isfinite(self.transitions_), self.transitions_, 0.0).ravel()
+        table = self._neighbours().transitions
+        flat = np.where(np.isfinite(table), table, 0.0).ravel()
         return [
             TransitionWeight(known[i // k], known[i % k], float(flat[i]))
             for i in _heaviest(flat, n, lowest)
         ]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the transitions, start and stop scores as a table of colours.
+        """Draw the scores of labels of neighbours as a table of colours, with start and stop.
 
         Parameters
         ----------
@@ -110,7 +115,7 @@ class Inspected(TopFeatures):
         check_is_fitted(self, "coef_")
         from ...report.transitions import plot_transitions
 
-        return plot_transitions(self.classes_, self.transitions_, self.start_, self.stop_, ax)
+        return plot_transitions(self.classes_, *self._neighbours(), ax)
 
 
 def _heaviest(weights: Array, n: int, lowest: bool) -> list[int]:

@@ -23,7 +23,7 @@ from ..callbacks import with_callbacks
 from ..inputs import data
 from .base import Labeler, Labelling, has_probabilities
 from .choices import check_choices
-from .inspection import Inspected
+from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
 from .sequences.posing import Posed, pose, pose_again
 from .sequences.scoring import Scored, scored
@@ -333,6 +333,9 @@ class SequenceLabeler(Inspected, Labeler):
         right = viterbi(found.chains)[0] == codes
         each = None if weights is None else np.repeat(weights, np.diff(found.offsets))
         return float(np.average(right, weights=each))
+
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(self.transitions_, self.start_, self.stop_)
 
     def _coded(self, found: Scored, y: Any) -> tuple[list[list[Any]], AnyArray]:
         labels = label_lists(y, np.diff(found.offsets))

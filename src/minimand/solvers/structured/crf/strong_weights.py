@@ -25,14 +25,12 @@ from .sparse_slope import SparseSlope
 
 _MOST = 3000  # weights, 72 MB of their curvature; safeguard
 _STRONG = 1.0  # share of the penalty's curvature that a strong weight has at least; safeguard
-_FACTOR = (
-    5.0  # multiply-adds of the factor for one of a pass: they are quicker; measured on CoNLL-2000
-)
-_SUMS = 0.5  # the same of the sums over tokens, which are slower; measured on CoNLL-2000
+# Multiply-adds for one of a pass, measured on CoNLL-2000: of the factor, which are quicker, and of
+# the sums over tokens, which are slower.
+_FACTOR = 5.0
+_SUMS = 0.5
 _RARE = 2e-3  # probability from which a label is likely; that of the compiled sums
-_UNSURE = (
-    0.1  # 1 − p of the true label, below which some tokens stand for others; measured on CoNLL-2000
-)
+_UNSURE = 0.1  # 1 − p of the truth, below which tokens stand for others; measured on CoNLL-2000
 
 
 @dataclass(frozen=True, eq=False)
