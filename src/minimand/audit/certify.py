@@ -19,6 +19,7 @@ from ..estimators.kernel_machines.expansion import Judged, Remainder, left_out
 from ..estimators.labelers.base import Labeler
 from ..estimators.outcome import Part, combined
 from ..estimators.problem import score_count, split
+from ..estimators.settings import check_real
 from ..problem.objective import Objective
 from ..problem.slot import sum_over_problems
 from ..solvers import Control, solve
@@ -46,6 +47,7 @@ def certify(
     groups: ArrayLike = None,
     edges: Any = None,
     thorough: bool = False,
+    max_seconds: float | None = None,
 ) -> Certificate:
     """Bound how far a fitted model is from the optimum of the objective it was meant to minimise.
 
@@ -87,7 +89,11 @@ def certify(
     thorough : bool, default=False
         For clusterings: look for a proof that the clustering is the best of all, in the dual of a
         semidefinite relaxation. If there is one, ``kind`` is "global"; else the bound is the best
-        that was found, which may take a minute for 2000 rows.
+        that was found, which may take some minutes for 2000 rows.
+    max_seconds : float, optional
+        For clusterings: end the search for a better bound after so many seconds. The bound is then
+        the best so far, and as valid as any. Ctrl-C does the same, and raises `Interrupted`, whose
+        ``result`` is the certificate.
 
     Returns
     -------
@@ -116,7 +122,14 @@ def certify(
     if clusterings.takes(model):
         if X is None:
             raise TypeError("certify needs X, the rows that were clustered.")
-        return clusterings.certify_clustering(model, X, sample_weight, thorough=thorough)
+        limit = None if max_seconds is None else check_real("max_seconds", max_seconds, low=0.0)
+        return clusterings.certify_clustering(
+            model, X, sample_weight, thorough=thorough, max_seconds=limit
+        )
+    if max_seconds is not None:
+        raise TypeError(
+            "max_seconds is for clusterings: the bounds of other models take no search."
+        )
     if thorough:
         raise TypeError(
             "thorough=True is for clusterings: the bound of other models is the best anyway."
