@@ -1,10 +1,22 @@
 #pragma once
 
+#include <utility>
+
 #include "clusters/scoring.hpp"
 #include "clusters/search.hpp"
 
 // The loops over rows of a search, compiled once per instruction set.
 namespace minimand {
+
+/// Rows and columns of a matrix with a row per sample.
+template <class Scalar, class Index>
+std::pair<std::size_t, std::size_t> shape_of(const Compressed<Scalar, Index>& matrix) {
+  return {matrix.majors(), matrix.minors};
+}
+template <class Scalar>
+std::pair<std::size_t, std::size_t> shape_of(const DenseMatrix<Scalar>& matrix) {
+  return {matrix.lines, matrix.length};
+}
 
 /// Rows whose sums are taken: the rows of clusters c with c % parts == part, so that the rows of a
 /// cluster are added in their order however many threads there are.

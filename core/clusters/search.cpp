@@ -313,15 +313,6 @@ class Search final : public CenterSearch {
   std::size_t moved_ = 0, increments_ = 0;
 };
 
-template <class Scalar, class Index>
-std::pair<std::size_t, std::size_t> shape_of(const Compressed<Scalar, Index>& matrix) {
-  return {matrix.majors(), matrix.minors};
-}
-template <class Scalar>
-std::pair<std::size_t, std::size_t> shape_of(const DenseMatrix<Scalar>& matrix) {
-  return {matrix.lines, matrix.length};
-}
-
 }  // namespace
 
 template <class Matrix>

@@ -258,15 +258,6 @@ class Seeding {
   bool first_ = true;
 };
 
-template <class Scalar, class Index>
-std::pair<std::size_t, std::size_t> shape_of(const Compressed<Scalar, Index>& matrix) {
-  return {matrix.majors(), matrix.minors};
-}
-template <class Scalar>
-std::pair<std::size_t, std::size_t> shape_of(const DenseMatrix<Scalar>& matrix) {
-  return {matrix.lines, matrix.length};
-}
-
 }  // namespace
 
 #define MINIMAND_DEFINE(Matrix)                                                                   \

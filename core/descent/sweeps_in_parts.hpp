@@ -62,7 +62,7 @@ class SweepsInParts {
   }
 
  private:
-  static constexpr int kMostRivalries = 2;  // of parts that hinder each other, before one goes on
+  static constexpr int kMostRivalries = 2;  // of parts that hinder each other; safeguard
                                             // alone; safeguard
 
   /// Boundaries of ranges of nearly equal costs, as many as there are parts.

@@ -5,7 +5,8 @@
 namespace minimand {
 namespace {
 
-constexpr std::size_t kTall = 4;       // lines or numbers that share the loads of a table
+constexpr std::size_t kTall =
+    4;  // lines or numbers that share the loads of a table; set by the registers
 constexpr std::size_t kTogether = 64;  // lines whose parts stay in the nearest cache; safeguard
 
 /// The vectors of a table that are summed at once, from its column c on: three, with four lines, or

@@ -7,6 +7,7 @@
 #include "common/watch.hpp"
 #include "dense/gram.hpp"
 #include "dense/products.hpp"
+#include "interior/hessian.hpp"
 #include "interior/small_system.hpp"
 #include "scalar/functions.hpp"
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr double kArmijo = 1e-4;     // share of the promised decrease; convention
 constexpr double kRounding = 1e-13;  // share of P that is rounding; safeguard
-constexpr double kConstant = 1e-26;  // share of mean^2 that is rounding of a variance; safeguard
 constexpr int kHalvings = 30;        // of a step; safeguard
 
 /// psi, psi' and psi'' at every t.
@@ -69,6 +69,15 @@ class Steps {
     primal_ = primal(now_, 0.0);
   }
 
+  /// Writes the value, and (w, b) after a step.
+  void record(const SmoothCourse& course, std::size_t step) const {
+    if (!course.primal.empty()) course.primal[step] = primal_;
+    if (course.models.empty() || step == 0) return;
+    double* model = course.models.data() + (step - 1) * (d_ + 1);
+    std::copy(w_.begin(), w_.end(), model);
+    model[d_] = b_;
+  }
+
   /// One step; the decrease that it promised, negative if there was none.
   double step() {
     if (!prepare()) return -1.0;
@@ -112,25 +121,13 @@ class Steps {
     std::fill(mean_.begin(), mean_.end(), 0.0);
     if (problem_.intercept) {
       if (!(total_ > 0.0)) return false;
-      centred_gram();
+      centred_hessian(matrix_, std::span<const double>(h_), total_, problem_.centre,
+                      std::span<double>(gram_), std::span<double>(mean_));
     } else {
       dense_gram(matrix_, std::span<const double>(h_), std::span<double>(gram_));
     }
     for (std::size_t j = 0; j < d_; ++j) gram_[j * d_ + j] += problem_.l2[j];
     return system_.factorise(gram_, d_);
-  }
-
-  void centred_gram() {
-    dense_covariance(matrix_, std::span<const double>(h_), problem_.centre,
-                     std::span<double>(gram_), std::span<double>(mean_));
-    for (std::size_t i = 0; i < d_; ++i) {
-      for (std::size_t j = 0; j < d_; ++j) gram_[i * d_ + j] -= mean_[i] * (mean_[j] / total_);
-    }
-    for (std::size_t j = 0; j < d_; ++j) mean_[j] = problem_.centre[j] + mean_[j] / total_;
-    for (std::size_t j = 0; j < d_; ++j) {
-      if (gram_[j * d_ + j] > kConstant * mean_[j] * mean_[j] * total_) continue;
-      for (std::size_t i = 0; i < d_; ++i) gram_[i * d_ + j] = gram_[j * d_ + i] = 0.0;
-    }
   }
 
   /// Solves for the step; returns minus the slope along it.
@@ -176,15 +173,16 @@ class Steps {
 template <class Scalar>
 SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
                           const SmoothProblem& problem, std::span<double> w, double& b,
-                          const SmoothGoal& goal) {
+                          const SmoothGoal& goal, const SmoothCourse& course) {
   return std::visit(
       [&](const auto& known) {
         Steps steps(matrix, known, problem, w, b);
         SmoothReport report{0, false};
+        steps.record(course, 0);
         while (report.steps < goal.most && !stopping()) {
           const double promised = steps.step();
           if (promised < 0.0) break;
-          ++report.steps;
+          steps.record(course, ++report.steps);
           report.done = promised <= goal.near;
           if (report.done) break;
         }
@@ -194,8 +192,10 @@ SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
 }
 
 template SmoothReport smooth_steps(const DenseMatrix<float>&, const DualPsi&, const SmoothProblem&,
-                                   std::span<double>, double&, const SmoothGoal&);
+                                   std::span<double>, double&, const SmoothGoal&,
+                                   const SmoothCourse&);
 template SmoothReport smooth_steps(const DenseMatrix<double>&, const DualPsi&, const SmoothProblem&,
-                                   std::span<double>, double&, const SmoothGoal&);
+                                   std::span<double>, double&, const SmoothGoal&,
+                                   const SmoothCourse&);
 
 }  // namespace minimand

@@ -22,6 +22,12 @@ struct SmoothGoal {
   std::size_t most;  // steps
 };
 
+/// Where the steps went. Either may be empty, and is not written then.
+struct SmoothCourse {
+  std::span<double> primal;  // before and after every step: most + 1 numbers
+  std::span<double> models;  // (w, b) after every step, one after the other: most of them
+};
+
 struct SmoothReport {
   std::size_t steps;
   bool done;  // else the steps ended too early: a singular system, no descent, or too many
@@ -30,6 +36,6 @@ struct SmoothReport {
 template <class Scalar>
 SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
                           const SmoothProblem& problem, std::span<double> w, double& b,
-                          const SmoothGoal& goal);
+                          const SmoothGoal& goal, const SmoothCourse& course);
 
 }  // namespace minimand

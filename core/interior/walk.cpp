@@ -8,6 +8,7 @@
 #include "common/watch.hpp"
 #include "dense/gram.hpp"
 #include "dense/products.hpp"
+#include "interior/hessian.hpp"
 #include "interior/small_system.hpp"
 
 namespace minimand {
@@ -16,7 +17,6 @@ namespace {
 constexpr double kNearest = 0.9995;    // share of the way to the boundary; convention
 constexpr double kSteady = 1e-12;      // share of a column's curvature, added to it; safeguard
 constexpr double kPinned = 1e200;      // curvature of a coefficient that cannot move; safeguard
-constexpr double kConstant = 1e-26;    // share of mean^2 that is rounding of a variance; safeguard
 constexpr double kNoLength = 1e-12;    // of a step; safeguard
 constexpr std::size_t kShortWait = 3;  // steps, after which steps are centred; safeguard
 
@@ -116,16 +116,8 @@ class Walk {
       dense_gram(matrix_, std::span<const double>(rates_), std::span<double>(gram_));
       return;
     }
-    dense_covariance(matrix_, std::span<const double>(rates_), problem_.centre,
-                     std::span<double>(gram_), std::span<double>(mean_));
-    for (std::size_t i = 0; i < d_; ++i) {
-      for (std::size_t j = 0; j < d_; ++j) gram_[i * d_ + j] -= mean_[i] * (mean_[j] / total_);
-    }
-    for (std::size_t j = 0; j < d_; ++j) mean_[j] = problem_.centre[j] + mean_[j] / total_;
-    for (std::size_t j = 0; j < d_; ++j) {
-      if (gram_[j * d_ + j] > kConstant * mean_[j] * mean_[j] * total_) continue;
-      for (std::size_t i = 0; i < d_; ++i) gram_[i * d_ + j] = gram_[j * d_ + i] = 0.0;
-    }
+    centred_hessian(matrix_, std::span<const double>(rates_), total_, problem_.centre,
+                    std::span<double>(gram_), std::span<double>(mean_));
   }
 
   /// The step for the products that the risers aim at now; the risers follow it.

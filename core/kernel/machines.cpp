@@ -16,7 +16,7 @@ constexpr double kPerSample = 100.0;  // gap over violation and range, as most t
                                       // are zero; measured on pairs of digits
 constexpr double kTighter = 0.3;     // of the violation to reach, if its gap is too large; measured
 constexpr std::int64_t kSteps = 10;  // per position and round; measured: then free positions
-constexpr std::size_t kRounds = 300;     // safeguard
+constexpr std::size_t kRounds = 300;     // of steps and a look at the gap; safeguard
 constexpr std::size_t kPatience = 12;    // rounds without progress; safeguard
 constexpr double kProgress = 0.9;        // factor of the gap that counts as progress; safeguard
 constexpr std::size_t kWorkOfRow = 100;  // element operations a row of K costs, about; safeguard

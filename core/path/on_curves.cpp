@@ -14,12 +14,13 @@ namespace minimand {
 namespace {
 
 // Safeguards all.
-constexpr double kFlat = 0.1;        // share of the first slope that ends a line search
-constexpr int kTrials = 40;          // of a line search
-constexpr double kInside = 0.05;     // share of a bracket that a secant stays away from its ends
-constexpr double kRounding = 1e-12;  // share of the loss
-constexpr int kShifts = 50;          // Newton steps of the constant
-constexpr double kBalanced = 1e-9;   // share of the slope's terms, from which one more step is all
+constexpr double kFlat = 0.1;  // share of the first slope that ends a line search; safeguard
+constexpr int kTrials = 40;    // of a line search; safeguard
+constexpr double kInside =
+    0.05;  // share of a bracket: a secant's distance from its ends; safeguard
+constexpr double kRounding = 1e-12;  // share of the loss; safeguard
+constexpr int kShifts = 50;          // Newton steps of the constant; safeguard
+constexpr double kBalanced = 1e-9;   // share of the slope's terms before the last step; safeguard
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 /// An estimate of the gap, from how far a mean of squares of the same scale would be from its

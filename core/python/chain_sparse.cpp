@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "chain/sparse_pass.hpp"
+#include "chain/token_curvature.hpp"
 #include "common/lanes.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
@@ -88,6 +91,41 @@ class Tokens {
     return nb::make_tuple(partition.hand_over(), path.hand_over(), found.hand_over());
   }
 
+  /// The curvature in chosen weights, as if the neighbours of every token were known.
+  Result curvature(const std::tuple<Array, Array, Array, Array>& chosen, std::int64_t size,
+                   const Array& rows, const Array& mass, const Array& probabilities) const {
+    const std::size_t number = count(size, "count"), visited = rows.size();
+    const auto& [starts, labels, weights_of, transitions] = chosen;
+    const auto begins = rising(starts, "starts of chosen weights", columns_ + 1);
+    const auto known = static_cast<std::size_t>(begins.back());
+    const ChosenWeights weights{begins,
+                                below(labels, "labels of chosen weights", known, k_),
+                                below(weights_of, "places", known, number),
+                                vector<std::int32_t>(transitions, "transitions", k_ * k_),
+                                k_,
+                                number};
+    for (const std::int32_t place : weights.transitions) {
+      if (place >= static_cast<std::int32_t>(number)) value_problem("a transition has no place");
+    }
+    const auto tokens = places(rows, "rows", labels_.size());
+    std::vector<std::int64_t> before(visited), after(visited);
+    for (std::size_t i = 0; i < visited; ++i) {
+      const auto t = static_cast<std::size_t>(tokens[i]);
+      const auto next = std::upper_bound(offsets_.begin(), offsets_.end(), tokens[i]);
+      const auto s = static_cast<std::size_t>(next - offsets_.begin()) - 1;
+      before[i] = tokens[i] > offsets_[s] ? labels_[t - 1] : -1;
+      after[i] = tokens[i] + 1 < *next ? labels_[t + 1] : -1;
+    }
+    const Vectors p = vectors(probabilities, "probabilities", visited);
+    check_size(p.values.size(), visited * k_, "probabilities");
+    const VisitedTokens all{tokens_,  tokens, vector<double>(mass, "mass", visited),
+                            p.values, before, after};
+    Fresh found({number, number});
+    std::ranges::fill(found.values(), 0.0);
+    without_gil([&] { add_token_curvature(weights, all, found.values()); });
+    return found.hand_over();
+  }
+
  private:
   std::array<Array, 3> kept_;
   TokenArrays arrays_;
@@ -110,7 +148,12 @@ void bind_chain_sparse(nb::module_& m) {
       .def("slope", &Tokens::slope, arg("table"), arg("singles"), arg("transitions"), arg("start"),
            arg("stop"),
            "(log-partition, score of the labels, sum of mass times marginals minus labels in the "
-           "table, single weights, transitions without the labels, start and stop).");
+           "table, single weights, transitions without the labels, start and stop).")
+      .def("curvature", &Tokens::curvature, arg("chosen"), arg("count"), arg("rows"), arg("mass"),
+           arg("probabilities"),
+           "The lower triangle of the curvature in chosen weights of the table and of transitions, "
+           "from tokens as if their neighbours were known. chosen: where the weights of every row "
+           "of the table begin, their labels and places, and places of transitions or -1.");
 }
 
 }  // namespace minimand::python

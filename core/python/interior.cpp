@@ -97,11 +97,17 @@ std::tuple<double, std::int64_t, double, double, bool, bool, Course> interior_wa
 /// mass, sign, shift.
 using SmoothRows = std::tuple<Array, Array, Array>;
 
+/// An array of this size, or an empty one.
+std::span<double> room(const MutableArray& array, const char* name, std::size_t size) {
+  return mutable_vector(array, name, array.size() == 0 ? 0 : size);
+}
+
 std::tuple<double, std::int64_t, bool> smooth_steps(const Array& X, const PsiArgument& psi,
                                                     const SmoothRows& rows, const Array& l2,
                                                     const Array& centre, bool intercept,
                                                     const MutableArray& w, double b, double near,
-                                                    std::int64_t most) {
+                                                    std::int64_t most, const MutableArray& primal,
+                                                    const MutableArray& models) {
   return with_dense(X, [&](const auto& matrix) {
     const std::size_t n = matrix.rows(), d = matrix.columns();
     const auto& [mass, sign, shift] = rows;
@@ -112,8 +118,10 @@ std::tuple<double, std::int64_t, bool> smooth_steps(const Array& X, const PsiArg
     const auto known = dual_psi(psi);
     const auto moved = mutable_vector(w, "w", d);
     const SmoothGoal goal{near, count(most, "most")};
-    const SmoothReport report =
-        without_gil([&] { return minimand::smooth_steps(matrix, known, problem, moved, b, goal); });
+    const SmoothCourse course{room(primal, "primal", goal.most + 1),
+                              room(models, "models", goal.most * (d + 1))};
+    const SmoothReport report = without_gil(
+        [&] { return minimand::smooth_steps(matrix, known, problem, moved, b, goal, course); });
     return std::tuple(b, static_cast<std::int64_t>(report.steps), report.done);
   });
 }
@@ -127,9 +135,11 @@ void bind_interior(nb::module_& m) {
         arg("w"), arg("t"), arg("b"), arg("limits"), arg("course"),
         "Predictor-corrector steps in place; returns (b, steps, length, products, stuck, singular, "
         "course).");
-  m.def("smooth_steps", &smooth_steps, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("centre"),
-        arg("intercept"), arg("w"), arg("b"), arg("near"), arg("most"),
-        "Newton's steps for a smooth loss and l2, w in place; returns (b, steps, done).");
+  m.def(
+      "smooth_steps", &smooth_steps, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("centre"),
+      arg("intercept"), arg("w"), arg("b"), arg("near"), arg("most"), arg("primal"), arg("models"),
+      "Newton's steps for a smooth loss and l2, w in place; returns (b, steps, done). Values at "
+      "the start and after every step go to primal, and (w, b) to models, unless these are empty.");
 }
 
 }  // namespace minimand::python

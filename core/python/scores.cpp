@@ -112,6 +112,14 @@ Result simplex_times(const Array& p, const Array& scale, const Array& t) {
   return result.hand_over();
 }
 
+Result scale_rows(const Array& t, const Array& factors) {
+  const Vectors rows = table(t, "t");
+  const auto each = vector<double>(factors, "factors", rows.rows);
+  Fresh result({rows.rows, rows.width});
+  without_gil([&] { minimand::scale_rows(rows.values, rows.width, each, result.values()); });
+  return result.hand_over();
+}
+
 /// The arguments of a product [X 1]' S [X 1] v.
 struct SimplexProduct {
   Vectors v;
@@ -127,25 +135,40 @@ struct SimplexProduct {
   }
 };
 
+/// Calls f with a number of the precision to compute in: float, of a matrix of floats, or double.
+template <class Scalar, class Function>
+void in_precision(bool single, const Function& f) {
+  if constexpr (std::is_same_v<Scalar, float>) {
+    if (single) return f(0.0F);
+  }
+  if (single) value_problem("single precision needs a matrix of floats");
+  f(0.0);
+}
+
 Result simplex_product(const CheckedMatrix& checked, const Array& v, const Array& p,
-                       const Array& scale) {
-  return checked.visit([&](const auto& matrix) {
+                       const Array& scale, bool single) {
+  return checked.visit([&]<class Scalar, class Index>(const Compressed<Scalar, Index>& matrix) {
     SimplexProduct product(v, p, scale, matrix.majors(), matrix.minors);
-    without_gil([&] {
-      minimand::simplex_product(matrix, product.v.values, product.v.width, product.curvature,
-                                product.g.values());
+    in_precision<Scalar>(single, [&](auto zero) {
+      without_gil([&] {
+        minimand::simplex_product<decltype(zero)>(matrix, product.v.values, product.v.width,
+                                                  product.curvature, product.g.values());
+      });
     });
     return product.g.hand_over();
   });
 }
 
-Result dense_simplex_product(const Array& X, const Array& v, const Array& p, const Array& scale) {
-  return with_dense(X, [&](const auto& matrix) {
+Result dense_simplex_product(const Array& X, const Array& v, const Array& p, const Array& scale,
+                             bool single) {
+  return with_dense(X, [&]<class Scalar>(const DenseMatrix<Scalar>& matrix) {
     if (!matrix.by_rows) value_problem("X must have contiguous rows");
     SimplexProduct product(v, p, scale, matrix.rows(), matrix.columns());
-    without_gil([&] {
-      minimand::dense_simplex_product(matrix, product.v.values, product.v.width, product.curvature,
-                                      product.g.values());
+    in_precision<Scalar>(single, [&](auto zero) {
+      without_gil([&] {
+        minimand::dense_simplex_product<decltype(zero)>(matrix, product.v.values, product.v.width,
+                                                        product.curvature, product.g.values());
+      });
     });
     return product.g.hand_over();
   });
@@ -198,10 +221,13 @@ void bind_scores(nb::module_& m) {
         "sum_c p log(p / q) of every row, p = max(u + [c = y], 0), q = softmax(z).");
   m.def("simplex_times", &simplex_times, arg("p"), arg("scale"), arg("t"),
         "scale (diag(p) - p p') t of every row.");
+  m.def("scale_rows", &scale_rows, arg("t"), arg("factors"), "Every row times its factor.");
   m.def("simplex_product", &simplex_product, arg("matrix"), arg("v"), arg("p"), arg("scale"),
-        "[X 1]' S [X 1] v over the rows of a CSR, S = scale (diag(p) - p p') of every row.");
+        arg("single") = false,
+        "[X 1]' S [X 1] v over the rows of a CSR, S = scale (diag(p) - p p') of every row; in "
+        "single precision from a matrix of floats, if asked for.");
   m.def("dense_simplex_product", &dense_simplex_product, arg("X"), arg("v"), arg("p"), arg("scale"),
-        "The same for a dense matrix with contiguous rows.");
+        arg("single") = false, "The same for a dense matrix with contiguous rows.");
   m.def("count_nonzeros", &count_nonzeros, arg("X"), arg("counts").noconvert(),
         "Fills in how many numbers of every line (row of a C-ordered, column of an F-ordered "
         "matrix) are not zero.");

@@ -8,13 +8,13 @@
 namespace minimand {
 
 /// Some rows and columns of a matrix, and the padded tables that belong to them.
-template <class Scalar>
+template <class Scalar, class T>
 struct DensePatch {
   const Scalar* x;  // the first row
   std::size_t x_stride, rows, columns;
-  const double* v;  // one padded row per column
-  double* sums;     // the same
-  double* scores;   // one padded row per row
+  const T* v;  // one padded row per column
+  T* sums;     // the same
+  T* scores;   // one padded row per row
   std::size_t stride;
 };
 
@@ -26,59 +26,63 @@ constexpr std::size_t kColumns = 512;  // columns of a patch; safeguard: its tab
 constexpr std::size_t kNumbers = 32768;  // in the rows of a patch; safeguard: they do too
 
 /// scores_r += sum_j x_rj v_j for R rows, L vectors of it.
-template <std::size_t R, std::size_t L, class Scalar>
-MINIMAND_INLINE void sum_columns(const DensePatch<Scalar>& patch, std::size_t row, std::size_t c) {
+template <std::size_t R, std::size_t L, class Scalar, class T>
+MINIMAND_INLINE void sum_columns(const DensePatch<Scalar, T>& patch, std::size_t row,
+                                 std::size_t c) {
   const Scalar* const x = patch.x + row * patch.x_stride;
-  double* const to = patch.scores + row * patch.stride + c;
-  Lanes sums[R][L];
+  T* const to = patch.scores + row * patch.stride + c;
+  typename FullVector<T>::Type sums[R][L];
   for (std::size_t r = 0; r < R; ++r) {
-    for (std::size_t l = 0; l < L; ++l) sums[r][l] = load_lanes(to + r * patch.stride + l * kLanes);
+    for (std::size_t l = 0; l < L; ++l)
+      sums[r][l] = load_full(to + r * patch.stride + l * kFull<T>);
   }
-  const double* v = patch.v + c;
+  const T* v = patch.v + c;
   for (std::size_t j = 0; j < patch.columns; ++j, v += patch.stride) {
-    Lanes own[L];
-    for (std::size_t l = 0; l < L; ++l) own[l] = load_lanes(v + l * kLanes);
+    typename FullVector<T>::Type own[L];
+    for (std::size_t l = 0; l < L; ++l) own[l] = load_full(v + l * kFull<T>);
     for (std::size_t r = 0; r < R; ++r) {
-      const Lanes factor = same_lanes(static_cast<double>(x[r * patch.x_stride + j]));
+      const auto factor = static_cast<T>(x[r * patch.x_stride + j]);
       for (std::size_t l = 0; l < L; ++l) sums[r][l] += factor * own[l];
     }
   }
   for (std::size_t r = 0; r < R; ++r) {
-    for (std::size_t l = 0; l < L; ++l) store_lanes(to + r * patch.stride + l * kLanes, sums[r][l]);
+    for (std::size_t l = 0; l < L; ++l)
+      store_full(to + r * patch.stride + l * kFull<T>, sums[r][l]);
   }
 }
 
 /// sums_j += sum_r x_rj scores_r for R rows, L vectors of it.
-template <std::size_t R, std::size_t L, class Scalar>
-MINIMAND_INLINE void spread_rows(const DensePatch<Scalar>& patch, std::size_t row, std::size_t c) {
+template <std::size_t R, std::size_t L, class Scalar, class T>
+MINIMAND_INLINE void spread_rows(const DensePatch<Scalar, T>& patch, std::size_t row,
+                                 std::size_t c) {
   const Scalar* const x = patch.x + row * patch.x_stride;
-  const double* const from = patch.scores + row * patch.stride + c;
-  Lanes own[R][L];
+  const T* const from = patch.scores + row * patch.stride + c;
+  typename FullVector<T>::Type own[R][L];
   for (std::size_t r = 0; r < R; ++r) {
     for (std::size_t l = 0; l < L; ++l)
-      own[r][l] = load_lanes(from + r * patch.stride + l * kLanes);
+      own[r][l] = load_full(from + r * patch.stride + l * kFull<T>);
   }
-  double* to = patch.sums + c;
+  T* to = patch.sums + c;
   for (std::size_t j = 0; j < patch.columns; ++j, to += patch.stride) {
-    Lanes sums[L];
-    for (std::size_t l = 0; l < L; ++l) sums[l] = load_lanes(to + l * kLanes);
+    typename FullVector<T>::Type sums[L];
+    for (std::size_t l = 0; l < L; ++l) sums[l] = load_full(to + l * kFull<T>);
     for (std::size_t r = 0; r < R; ++r) {
-      const Lanes factor = same_lanes(static_cast<double>(x[r * patch.x_stride + j]));
+      const auto factor = static_cast<T>(x[r * patch.x_stride + j]);
       for (std::size_t l = 0; l < L; ++l) sums[l] += factor * own[r][l];
     }
-    for (std::size_t l = 0; l < L; ++l) store_lanes(to + l * kLanes, sums[l]);
+    for (std::size_t l = 0; l < L; ++l) store_full(to + l * kFull<T>, sums[l]);
   }
 }
 
-template <std::size_t L, class Scalar>
-MINIMAND_INLINE void sum_chunk(const DensePatch<Scalar>& patch, std::size_t c) {
+template <std::size_t L, class Scalar, class T>
+MINIMAND_INLINE void sum_chunk(const DensePatch<Scalar, T>& patch, std::size_t c) {
   std::size_t row = 0;
   for (; row + kRows <= patch.rows; row += kRows) sum_columns<kRows, L>(patch, row, c);
   for (; row < patch.rows; ++row) sum_columns<1, L>(patch, row, c);
 }
 
-template <std::size_t L, class Scalar>
-MINIMAND_INLINE void spread_chunk(const DensePatch<Scalar>& patch, std::size_t c) {
+template <std::size_t L, class Scalar, class T>
+MINIMAND_INLINE void spread_chunk(const DensePatch<Scalar, T>& patch, std::size_t c) {
   std::size_t row = 0;
   for (; row + kRows <= patch.rows; row += kRows) spread_rows<kRows, L>(patch, row, c);
   for (; row < patch.rows; ++row) spread_rows<1, L>(patch, row, c);
@@ -86,50 +90,57 @@ MINIMAND_INLINE void spread_chunk(const DensePatch<Scalar>& patch, std::size_t c
 
 }  // namespace
 
-#define MINIMAND_KERNELS(Scalar)                                                \
-  MINIMAND_CLONES void sum_kernel(DensePatch<Scalar> patch) {                   \
-    std::size_t c = 0;                                                          \
-    for (; c + kChunk * kLanes <= patch.stride; c += kChunk * kLanes) {         \
-      sum_chunk<kChunk>(patch, c);                                              \
-    }                                                                           \
-    if (patch.stride - c == 2 * kLanes) sum_chunk<2>(patch, c);                 \
-    if (patch.stride - c == kLanes) sum_chunk<1>(patch, c);                     \
-  }                                                                             \
-  MINIMAND_CLONES void spread_kernel(DensePatch<Scalar> patch) {                \
-    std::size_t c = 0;                                                          \
-    for (; c + kChunk * kLanes <= patch.stride; c += kChunk * kLanes) {         \
-      spread_chunk<kChunk>(patch, c);                                           \
-    }                                                                           \
-    if (patch.stride - c == 2 * kLanes) spread_chunk<2>(patch, c);              \
-    if (patch.stride - c == kLanes) spread_chunk<1>(patch, c);                  \
-  }                                                                             \
+#define MINIMAND_KERNELS(Scalar, T)                                  \
+  MINIMAND_CLONES void sum_kernel(DensePatch<Scalar, T> patch) {     \
+    constexpr std::size_t chunk = kChunk * kFull<T>;                 \
+    std::size_t c = 0;                                               \
+    for (; c + chunk <= patch.stride; c += chunk) {                  \
+      sum_chunk<kChunk>(patch, c);                                   \
+    }                                                                \
+    if (patch.stride - c == 2 * kFull<T>) sum_chunk<2>(patch, c);    \
+    if (patch.stride - c == kFull<T>) sum_chunk<1>(patch, c);        \
+  }                                                                  \
+  MINIMAND_CLONES void spread_kernel(DensePatch<Scalar, T> patch) {  \
+    constexpr std::size_t chunk = kChunk * kFull<T>;                 \
+    std::size_t c = 0;                                               \
+    for (; c + chunk <= patch.stride; c += chunk) {                  \
+      spread_chunk<kChunk>(patch, c);                                \
+    }                                                                \
+    if (patch.stride - c == 2 * kFull<T>) spread_chunk<2>(patch, c); \
+    if (patch.stride - c == kFull<T>) spread_chunk<1>(patch, c);     \
+  }
+MINIMAND_KERNELS(float, float)
+MINIMAND_KERNELS(float, double)
+MINIMAND_KERNELS(double, double)
+
+#define MINIMAND_COUNT(Scalar)                                                  \
   MINIMAND_CLONES std::int64_t count_kernel(std::span<const Scalar> line) {     \
     std::int64_t count = 0;                                                     \
     for (std::size_t j = 0; j < line.size(); ++j) count += line.data()[j] != 0; \
     return count;                                                               \
   }
-MINIMAND_KERNELS(float)
-MINIMAND_KERNELS(double)
+MINIMAND_COUNT(float)
+MINIMAND_COUNT(double)
 
-template <class Scalar>
+template <class T, class Scalar>
 void dense_simplex_product(const DenseMatrix<Scalar>& matrix, std::span<const double> v,
                            std::size_t width, Simplex curvature, std::span<double> g) {
   const std::size_t n = matrix.lines, d = matrix.length;
-  const PaddedRows table(v, width);
+  const PaddedRows<T> table(v, width);
   const std::size_t stride = table.stride();
   const std::size_t height =
       std::clamp<std::size_t>(kNumbers / std::max<std::size_t>(d, 1) / kRows * kRows, kRows, 256);
   const auto splits = even_splits(n, part_count(n, 2 * matrix.size() * width, d * stride));
-  PaddedSums sums(g, width, splits.size() - 1);
+  TableSums<T> sums(g, width, splits.size() - 1);
   GiveUp stop;
   run_parts(splits, [&](Range range, std::size_t part) {
-    std::vector<double> scores(height * stride);
+    std::vector<T> scores(height * stride);
     const auto over_columns = [&](Range rows, const auto& kernel) {
       for (std::size_t j = 0; j < d; j += kColumns) {
-        kernel(DensePatch<Scalar>{matrix.values.data() + rows.begin * matrix.stride + j,
-                                  matrix.stride, rows.size(), std::min(kColumns, d - j),
-                                  table.data() + j * stride, sums.of(part) + j * stride,
-                                  scores.data(), stride});
+        kernel(DensePatch<Scalar, T>{matrix.values.data() + rows.begin * matrix.stride + j,
+                                     matrix.stride, rows.size(), std::min(kColumns, d - j),
+                                     table.data() + j * stride, sums.of(part) + j * stride,
+                                     scores.data(), stride});
       }
     };
     for (std::size_t i = range.begin; i < range.end && !stop.leaves(part); i += height) {
@@ -137,14 +148,15 @@ void dense_simplex_product(const DenseMatrix<Scalar>& matrix, std::span<const do
       for (std::size_t r = 0; r < rows.size(); ++r) {
         std::copy_n(table.data() + d * stride, stride, scores.data() + r * stride);
       }
-      over_columns(rows, [](const DensePatch<Scalar>& patch) { sum_kernel(patch); });
-      double* const total = sums.of(part) + d * stride;
+      over_columns(rows, [](const DensePatch<Scalar, T>& patch) { sum_kernel(patch); });
+      T* const total = sums.of(part) + d * stride;
       for (std::size_t r = rows.begin; r < rows.end; ++r) {
-        double* const own = scores.data() + (r - rows.begin) * stride;
+        T* const own = scores.data() + (r - rows.begin) * stride;
         simplex_row(curvature.p.data() + r * width, width, curvature.scale[r], own, own);
         for (std::size_t c = 0; c < width; ++c) total[c] += own[c];
       }
-      over_columns(rows, [](const DensePatch<Scalar>& patch) { spread_kernel(patch); });
+      over_columns(rows, [](const DensePatch<Scalar, T>& patch) { spread_kernel(patch); });
+      sums.settle(part, rows.size() * d);
     }
   });
   stop.throw_if_left();
@@ -176,11 +188,16 @@ void copy_nonzeros(const DenseMatrix<Scalar>& matrix, std::span<const std::int32
   });
 }
 
-#define MINIMAND_INSTANTIATE(Scalar)                                                       \
-  template void dense_simplex_product(const DenseMatrix<Scalar>&, std::span<const double>, \
-                                      std::size_t, Simplex, std::span<double>);            \
-  template void count_nonzeros(const DenseMatrix<Scalar>&, std::span<std::int64_t>);       \
-  template void copy_nonzeros(const DenseMatrix<Scalar>&, std::span<const std::int32_t>,   \
+#define MINIMAND_PRODUCT(T, Scalar)                                                           \
+  template void dense_simplex_product<T>(const DenseMatrix<Scalar>&, std::span<const double>, \
+                                         std::size_t, Simplex, std::span<double>);
+MINIMAND_PRODUCT(float, float)
+MINIMAND_PRODUCT(double, float)
+MINIMAND_PRODUCT(double, double)
+
+#define MINIMAND_INSTANTIATE(Scalar)                                                     \
+  template void count_nonzeros(const DenseMatrix<Scalar>&, std::span<std::int64_t>);     \
+  template void copy_nonzeros(const DenseMatrix<Scalar>&, std::span<const std::int32_t>, \
                               std::span<std::int32_t>, std::span<Scalar>);
 MINIMAND_INSTANTIATE(float)
 MINIMAND_INSTANTIATE(double)

@@ -10,7 +10,7 @@
 namespace minimand {
 
 /// The same as `simplex_product`, over the rows of a C-ordered matrix.
-template <class Scalar>
+template <class T, class Scalar>
 void dense_simplex_product(const DenseMatrix<Scalar>& rows, std::span<const double> v,
                            std::size_t width, Simplex curvature, std::span<double> g);
 

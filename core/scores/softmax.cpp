@@ -223,4 +223,15 @@ void simplex_times(std::span<const double> p, std::size_t k, std::span<const dou
   });
 }
 
+void scale_rows(std::span<const double> t, std::size_t k, std::span<const double> factors,
+                std::span<double> result) {
+  parallel_ranges(factors.size(), t.size(), [&](Range rows, std::size_t) {
+    for (std::size_t i = rows.begin; i < rows.end; ++i) {
+      const double* const from = t.data() + i * k;
+      double* const to = result.data() + i * k;
+      for (std::size_t c = 0; c < k; ++c) to[c] = factors[i] * from[c];
+    }
+  });
+}
+
 }  // namespace minimand

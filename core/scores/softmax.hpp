@@ -39,4 +39,8 @@ SoftmaxSums softmax_sums(std::span<const double> z, std::size_t k, std::span<con
 void simplex_times(std::span<const double> p, std::size_t k, std::span<const double> scale,
                    std::span<const double> t, std::span<double> result);
 
+/// factor_i t for every row of k numbers.
+void scale_rows(std::span<const double> t, std::size_t k, std::span<const double> factors,
+                std::span<double> result);
+
 }  // namespace minimand

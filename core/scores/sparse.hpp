@@ -25,8 +25,8 @@ struct Simplex {
 };
 
 /// g = [X 1]' S [X 1] v in one pass over the rows of a CSR: v and g have a row for every column,
-/// and a last one for the intercepts.
-template <class Scalar, class Index>
+/// and a last one for the intercepts. T is the precision; float needs a matrix of floats.
+template <class T, class Scalar, class Index>
 void simplex_product(const Compressed<Scalar, Index>& rows, std::span<const double> v,
                      std::size_t width, Simplex curvature, std::span<double> g);
 

@@ -73,8 +73,13 @@ def softmax_sums(
 ) -> tuple[float, _Vector, _Vector, _Vector]: ...
 def softmax_relative_entropy(z: _Vector, u: _Vector, y: NDArray[np.int64]) -> _Vector: ...
 def simplex_times(p: _Vector, scale: _Vector, t: _Vector) -> _Vector: ...
-def simplex_product(matrix: Compressed, v: _Vector, p: _Vector, scale: _Vector) -> _Vector: ...
-def dense_simplex_product(X: _Matrix, v: _Vector, p: _Vector, scale: _Vector) -> _Vector: ...
+def scale_rows(t: _Vector, factors: _Vector) -> _Vector: ...
+def simplex_product(
+    matrix: Compressed, v: _Vector, p: _Vector, scale: _Vector, single: bool = False
+) -> _Vector: ...
+def dense_simplex_product(
+    X: _Matrix, v: _Vector, p: _Vector, scale: _Vector, single: bool = False
+) -> _Vector: ...
 def count_nonzeros(X: _Matrix, counts: NDArray[np.int64]) -> None: ...
 def copy_nonzeros(
     X: _Matrix, starts: NDArray[np.int32], positions: NDArray[np.int32], values: _Matrix
@@ -316,6 +321,14 @@ class SparseTokens:
         start: _Vector,
         stop: _Vector,
     ) -> tuple[_Vector, _Vector, _Vector]: ...
+    def curvature(
+        self,
+        chosen: tuple[NDArray[Any], ...],
+        count: int,
+        rows: NDArray[np.int64],
+        mass: _Vector,
+        probabilities: _Vector,
+    ) -> _Vector: ...
 
 def chain_best(
     offsets: NDArray[np.int64], scores: _ChainScores, labels: NDArray[np.int64]
@@ -613,6 +626,8 @@ def smooth_steps(
     b: float,
     near: float,
     most: int,
+    primal: _Vector,
+    models: _Vector,
 ) -> tuple[float, int, bool]: ...
 
 # Kernel machines.

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine, make_blobs
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
@@ -44,13 +44,6 @@ def test_ctrl_c_keeps_the_best_bound(clustered, monkeypatch):
         mm.certify(model, X, thorough=True)
     found = stopped.value.result
     assert model.certificate_.dual - 1e-9 <= found.dual <= found.primal
-
-
-def test_a_limit_is_for_clusterings():
-    X, y = make_blobs(30, random_state=0)
-    model = mm.Regressor().fit(X, y)
-    with pytest.raises(TypeError, match="max_seconds is for clusterings"):
-        mm.certify(model, X, y, max_seconds=1.0)
 
 
 def test_equal_rows_have_a_relative_gap_of_zero():

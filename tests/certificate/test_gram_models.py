@@ -35,7 +35,7 @@ def objective_of(X, y, penalty, alpha, intercept, weight=None, offset=None):
     intercept=st.booleans(),
     far=st.sampled_from([0.0, 3.0, 100.0]),
     kind=st.sampled_from(["dense", "single", "csr"]),
-    penalty=st.sampled_from(["l1", "elastic_net", "weighted"]),
+    penalty=st.sampled_from(["l1", "l2", "elastic_net", "weighted"]),
     weighted=st.booleans(),
 )
 def test_the_gap_from_sums_is_that_of_the_data_plus_a_little(
@@ -47,7 +47,7 @@ def test_the_gap_from_sums_is_that_of_the_data_plus_a_little(
     offset = rng.standard_normal(len(y)) if weighted else None
     X[:, 3] = 2.5  # a constant column
     given_x = {"dense": X, "single": X.astype(np.float32), "csr": sparse.csr_array(X)}[kind]
-    omega = {"l1": mm.L1(), "elastic_net": mm.L1() + 0.5 * mm.L2(),
+    omega = {"l1": mm.L1(), "l2": mm.L2(), "elastic_net": mm.L1() + 0.5 * mm.L2(),
              "weighted": mm.L1(weights=np.arange(1.0, 8.0))}[penalty]  # fmt: skip
     problem = objective_of(given_x, y, omega, 0.05, intercept, weight, offset)
     coefs = rng.standard_normal((3, X.shape[1])) * (rng.random((3, X.shape[1])) < 0.6)
@@ -70,6 +70,8 @@ def test_the_gap_from_sums_is_that_of_the_data_plus_a_little(
             found.gap <= exact.gap + 3 * charge + noise
             or exact.gap >= 0.9 * problem.scale
             or (found.gap <= exact.primal + charge)
+            # Any dual point is legal under a ridge: the referee scales it, the sums do not.
+            or (penalty == "l2" and exact.gap > 1e-6 * problem.scale)
         )
         assert found.mean_loss == pytest.approx(problem.mean_loss(found.point.z), rel=1e-8)
         assert charge <= found.rounding(problem)
@@ -129,3 +131,26 @@ def test_tall_paths_agree_with_single_fits(far):
         assert path.score[i] == pytest.approx(fit.score(X, y), abs=1e-4)
         rounding = path.certificates[i].rounding + fit.certificate_.rounding
         assert path.certificates[i].dual <= fit.certificate_.primal + rounding
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("tol", [1e-6, 1e-15])
+def test_a_ridge_path_of_a_tall_matrix_is_that_of_its_normal_equations(intercept, tol):
+    """From the sums where their rounding allows, else from the data; weights and units too."""
+    X, y = data(3, n=300, d=6, far=5.0)
+    X, alphas, scale = X * [1, 1e3, 1e-3, 1, 1, 1], [10.0, 0.1, 1e-3], np.arange(1.0, 7.0)
+    model = mm.Regressor("squared", mm.L2(weights=scale), intercept=intercept, tol=tol)
+    path = mm.path(model, X, y, alphas=alphas)
+    design = np.column_stack([X, np.ones(300)]) if intercept else X
+    weights = np.append(scale, 0.0) if intercept else scale
+    for alpha, coef, b, certificate in zip(
+        alphas, path.coefs, path.intercepts, path.certificates, strict=True
+    ):
+        normal = design.T @ design / 300 + alpha * np.diag(weights)
+        exact = np.linalg.solve(normal, design.T @ y / 300)
+        np.testing.assert_allclose(coef, exact[:6], rtol=1e-7, atol=1e-12)
+        assert b == pytest.approx(exact[6] if intercept else 0.0, rel=1e-7)
+        value = 0.5 * np.mean((X @ coef + b - y) ** 2) + 0.5 * alpha * scale @ coef**2
+        assert certificate.primal == pytest.approx(value, rel=1e-9)
+        assert certificate.dual <= value * (1 + 1e-14)
+        assert certificate.relative <= max(tol, 1e-13)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from dual_runs import DUAL_RUNS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from softplus_oracle import softplus_slope
@@ -61,15 +62,7 @@ def value(form, exact, loss):
 
 @settings(max_examples=50, deadline=None)
 @given(
-    seed=st.integers(0, 10**6),
-    shape=st.tuples(st.integers(1, 15), st.integers(1, 9)),
-    density=st.sampled_from([0.0, 0.3, 1.0]),
-    kind=st.sampled_from(["rows", "columns", "csr", "csc"]),
-    single=st.booleans(),
-    wide=st.booleans(),
-    equal=st.booleans(),
-    intercept=st.booleans(),
-    epochs=st.integers(0, 6),
+    **DUAL_RUNS,
     classes=st.integers(1, 16),
     loss=st.sampled_from(LOSSES),
 )

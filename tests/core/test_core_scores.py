@@ -90,6 +90,30 @@ def test_products_with_dense_rows(k, scalar, d, threads):
     np.testing.assert_allclose(found, hessian_product(X.astype(float), v, p, scale), atol=1e-9)
 
 
+@pytest.mark.parametrize("k", WIDTHS)
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_products_in_single_precision(k, index, threads):
+    rng = np.random.default_rng(k)
+    X = rng.standard_normal((3000, 37)) * (rng.uniform(size=(3000, 37)) < 0.5) + 0.1
+    X = X.astype(np.float32)
+    csr = sp.csr_array(X)
+    matrix = _core.Compressed(csr.indptr.astype(index), csr.indices.astype(index), csr.data, 37)
+    v, (p, scale) = rng.standard_normal((38, k)), laws(rng, 3000, k)
+    expected = hessian_product(X.astype(float), v, p, scale)
+    size = 1e-6 * (np.abs(expected).max() + 1.0)
+    for found in (
+        _core.dense_simplex_product(X, v, p, scale, single=True),
+        _core.simplex_product(matrix, v, p, scale, single=True),
+    ):
+        assert (np.abs(found - expected) <= size).all()
+
+
+def test_rows_are_scaled(threads):
+    rng = np.random.default_rng(0)
+    t, factors = rng.standard_normal((500, 7)), rng.standard_normal(500)
+    assert np.array_equal(_core.scale_rows(t, factors), factors[:, None] * t)
+
+
 def test_large_tables_are_fetched_ahead():
     # Tables beyond a megabyte take the way with prefetches.
     rng = np.random.default_rng(0)
@@ -141,6 +165,7 @@ def test_nonzeros(scalar, order, threads):
         lambda: _core.dense_simplex_product(
             np.zeros((2, 3), order="F"), np.zeros((4, 2)), np.zeros((2, 2)), np.ones(2)
         ),
+        lambda: _core.scale_rows(np.zeros((2, 3)), np.ones(3)),
         lambda: _core.count_nonzeros(np.zeros((2, 3)), np.empty(3, np.int64)),
         lambda: _core.copy_nonzeros(
             np.ones((2, 3)), np.array([0, 4, 3], np.int32), np.empty(3, np.int32), np.empty(3)
@@ -150,3 +175,9 @@ def test_nonzeros(scalar, order, threads):
 def test_wrong_sizes_are_refused(call):
     with pytest.raises(ValueError, match=r"must"):
         call()
+
+
+def test_single_precision_needs_floats():
+    table, p = np.zeros((4, 2)), np.zeros((2, 2))
+    with pytest.raises(ValueError, match="needs a matrix of floats"):
+        _core.dense_simplex_product(np.zeros((2, 3)), table, p, np.ones(2), single=True)

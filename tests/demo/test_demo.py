@@ -1,6 +1,5 @@
 """The demonstration shows what it claims."""
 
-import builtins
 import io
 import itertools
 import math
@@ -100,15 +99,8 @@ def test_show_explains_the_gap(rows):
     assert "!" in text
 
 
-def test_show_without_rich(rows, monkeypatch):
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name.split(".")[0] == "rich":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+def test_show_without_rich(rows, without):
+    without("rich")
     out = io.StringIO()
     demo.show(rows, out)
     assert demo.plain(rows) in out.getvalue()
@@ -137,15 +129,8 @@ def test_both_libraries_choose_about_the_same_alpha_and_the_path_is_drawn(tmp_pa
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_matplotlib_the_demo_says_so(tmp_path, monkeypatch):
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name.split(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+def test_without_matplotlib_the_demo_says_so(tmp_path, without):
+    without("matplotlib")
     assert "needs matplotlib" in demo.draw(None, tmp_path / demo.FIGURE)
     assert "needs matplotlib" in demo.draw_outlier(tmp_path / demo.OUTLIER_FIGURE)
     assert not list(tmp_path.iterdir())

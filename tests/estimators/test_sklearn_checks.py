@@ -84,11 +84,9 @@ def _into_unit_interval(estimator, y):
     return (y - y.min()) / spread if spread > 0 else np.full(y.shape, 0.5)
 
 
-# Without a unique minimiser the last bits decide whether two fits agree to seven digits, so that
-# comparing them says nothing. That weights are repetitions is tested in theory/test_invariance.py.
+# Without a minimiser the last bits decide whether two fits agree to seven digits, so that comparing
+# them says nothing. That weights are repetitions is tested in theory/test_invariance.py.
 _NOT_COMPARABLE = {
-    ("squared", "no_penalty"): "with more columns than rows the minimiser is not unique",
-    ("huber", "no_penalty"): "with more columns than rows the minimiser is not unique",
     ("logistic", "no_penalty"): "separable data have no minimiser, so the iterates go on growing",
 }
 

@@ -6,6 +6,7 @@ from scipy import optimize
 
 import minimand as mm
 from minimand.testing import check_loss
+from own_models import Exponential, LogCosh, SmoothHinge
 
 BUILT_IN = [
     mm.Squared(),
@@ -18,39 +19,6 @@ BUILT_IN = [
     mm.SquaredHinge(),
     mm.Chebyshev(),
 ]
-
-
-class Exponential(mm.Margin):
-    def psi(self, m):
-        return np.exp(-m)
-
-    def dpsi(self, m):
-        return -np.exp(-m)
-
-    def ddpsi(self, m):
-        return np.exp(-m)
-
-
-class LogCosh(mm.Distance):
-    def psi(self, r):
-        return np.logaddexp(r, -r) - np.log(2)
-
-    def dpsi(self, r):
-        return np.tanh(r)
-
-    def ddpsi(self, r):
-        return 1 - np.tanh(r) ** 2
-
-
-class SmoothHinge(mm.Margin):
-    def psi(self, m):
-        return np.where(m >= 1, 0.0, np.where(m <= 0, 0.5 - m, 0.5 * (1 - m) ** 2))
-
-    def dpsi(self, m):
-        return np.where(m >= 1, 0.0, np.where(m <= 0, -1.0, m - 1))
-
-    def ddpsi(self, m):
-        return ((m > 0) & (m < 1)).astype(float)
 
 
 @pytest.mark.parametrize("loss", BUILT_IN, ids=repr)

@@ -7,6 +7,7 @@ import pytest
 
 import minimand as mm
 from minimand.solvers import SOLVERS
+from own_models import Exponential, Kinked
 
 
 class GemanMcClure(mm.Distance):
@@ -87,17 +88,6 @@ class Hinge(mm.Margin):
         return np.zeros_like(m)
 
 
-class Absolute(mm.Distance):
-    def psi(self, r):
-        return np.abs(r)
-
-    def dpsi(self, r):
-        return np.sign(r)
-
-    def ddpsi(self, r):
-        return np.zeros_like(r)
-
-
 class HiddenKink(mm.Distance):
     """A small kink at an odd place on top of a square."""
 
@@ -138,7 +128,7 @@ def test_dpsi_that_is_not_the_derivative_is_refused(loss):
         fit(loss)
 
 
-@pytest.mark.parametrize("loss", [Hinge(), Absolute(), HiddenKink()], ids=repr)
+@pytest.mark.parametrize("loss", [Hinge(), Kinked(), HiddenKink()], ids=repr)
 def test_a_kink_without_pieces_is_refused_with_what_to_do(loss):
     assert loss.convex
     assert not loss.smooth
@@ -148,7 +138,7 @@ def test_a_kink_without_pieces_is_refused_with_what_to_do(loss):
         if name in ("subgradient", "sgd"):
             continue  # any slope will do there
         with pytest.raises(ValueError, match=f"solver='{name}' does not accept"):
-            mm.Regressor(Absolute(), solver=name).fit(np.eye(3), [1.0, 2.0, 3.0])
+            mm.Regressor(Kinked(), solver=name).fit(np.eye(3), [1.0, 2.0, 3.0])
 
 
 class Power(mm.Distance):
@@ -315,18 +305,8 @@ def test_bounds_of_the_conjugate_are_sound_and_tight(size):
     assert (found <= exact * 1.05 + 100 * rounding).all()
     built_in = mm.Exponential()
 
-    class Own(mm.Margin):
-        def psi(self, t):
-            return np.exp(-t)
-
-        def dpsi(self, t):
-            return -np.exp(-t)
-
-        def ddpsi(self, t):
-            return np.exp(-t)
-
     v = -np.exp(-t - size * rng.standard_normal(300))
-    exact, found = built_in.young(t, v), Own().young(t, v)
+    exact, found = built_in.young(t, v), Exponential().young(t, v)
     assert (found >= exact * (1 - 1e-12)).all()
     assert (found <= exact * 1.05 + 1e-13 * (1 + np.abs(v) * (1 + np.abs(np.log(-v))))).all()
-    assert np.isinf(Own().young(t, np.abs(v))).all()
+    assert np.isinf(Exponential().young(t, np.abs(v))).all()

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minimand as mm
-from minimand.penalties import ConcavePenalty, Separable
+from minimand.penalties import Separable
 from minimand.testing import check_penalty
+from own_models import Logarithm
 
 W = [0.0, 1.0, 2.0, 0.5, 0.0, 1e-3, 1.0]
 BUILT_IN = [mm.MCP(), mm.MCP(1.05), mm.SCAD(), mm.SCAD(2.05), mm.Lq(), mm.Lq(2 / 3), mm.Lq(0.1)]
@@ -28,19 +29,6 @@ BUILT_IN = [mm.MCP(), mm.MCP(1.05), mm.SCAD(), mm.SCAD(2.05), mm.Lq(), mm.Lq(2 /
 )
 def test_conformance(penalty):
     check_penalty(penalty)
-
-
-class Logarithm(ConcavePenalty):
-    """λ log(1 + t), a user's own."""
-
-    def curve(self, t, lam):
-        return lam * np.log1p(t)
-
-    def slope(self, t, lam):
-        return lam / (1 + t)
-
-    def formula(self, factor=1.0):
-        return f"{factor:g}·Σ log(1 + |wⱼ|)"
 
 
 class TooFlat(Logarithm):

@@ -57,6 +57,21 @@ def test_the_prox_acts_on_singular_values(squared):
     assert p == pytest.approx(np.maximum(sigma - level, 0.0))
 
 
+@pytest.mark.parametrize("shape", [(60, 40), (40, 60)])
+@pytest.mark.parametrize("level", [1e-7, 0.3, 0.9, 2.0])
+def test_the_prox_of_a_large_matrix_acts_on_singular_values(shape, level):
+    rng = np.random.default_rng(0)
+    u, _, v = np.linalg.svd(rng.standard_normal(shape), full_matrices=False)
+    sigma = np.geomspace(1.0, 1e-6, 40)
+    form = mm.TraceNorm().bind(shape, level)
+    expected = (u * np.maximum(sigma - level, 0.0)) @ v
+    np.testing.assert_allclose(form.prox((u * sigma) @ v, 1.0), expected, atol=1e-12)
+    # The subgradient at zero that is nearest to a matrix has no singular value above the level.
+    zero = form.shrunk(np.zeros(shape), 1.0)
+    nearest = (u * np.minimum(sigma, level)) @ v
+    np.testing.assert_allclose(form.nearest_subgradient(zero, (u * sigma) @ v), nearest, atol=1e-12)
+
+
 def test_the_prox_of_a_sum_with_l2_is_scaled():
     W = np.random.default_rng(2).standard_normal((4, 3))
     for penalty in (mm.TraceNorm(), mm.TraceNorm(squared=True)):

@@ -1,7 +1,5 @@
 """Figures hold what they should; how they look was looked at."""
 
-import builtins
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,15 +128,8 @@ def test_bad_arguments_get_a_sentence(tuned, options, sentence):
         tuned.path_.plot(**options)
 
 
-def test_without_matplotlib_one_sentence_says_what_to_install(tuned, monkeypatch):
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name.split(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+def test_without_matplotlib_one_sentence_says_what_to_install(tuned, without):
+    without("matplotlib")
     for plot in (tuned.path_.plot, tuned.plot):
         with pytest.raises(ImportError, match=r"pip install 'minimand\[plot\]'"):
             plot()

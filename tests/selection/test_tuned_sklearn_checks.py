@@ -1,12 +1,7 @@
 """scikit-learn's own conformance suite for Tuned."""
 
-import warnings
-
-import pytest
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
-
 import minimand as mm
+from sklearn_checks import by_checks, quietly
 
 _FEW = {"alphas": [0.1, 0.01], "cv": 2}
 
@@ -24,18 +19,6 @@ def _expected_failures(tuned):
     return {"check_regressors_no_decision_function": reason}
 
 
-def _run(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
-
-
-@parametrize_with_checks(_ONE, expected_failed_checks=_expected_failures)
+@by_checks(_ONE, _OTHERS, _expected_failures)
 def test_sklearn(estimator, check):
-    _run(estimator, check)
-
-
-@pytest.mark.conformance
-@parametrize_with_checks(_OTHERS, expected_failed_checks=_expected_failures)
-def test_sklearn_on_the_others(estimator, check):
-    _run(estimator, check)
+    quietly(estimator, check)

@@ -1,16 +1,14 @@
 """The drop-ins of KMeans and MiniBatchKMeans: scikit-learn's results, with a lower bound."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import cluster
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from minimand.sklearn import KMeans, MiniBatchKMeans
+from sklearn_checks import by_checks, quietly, weights_are_no_copies
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +20,7 @@ def _one_thread():
 
 def expected_failures(estimator):
     """As in scikit-learn: the rows that are drawn depend on how many there are."""
-    reason = "k-means++ draws other rows if rows are repeated or left out"
-    checks = ("dense", "sparse")
-    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in checks}
+    return weights_are_no_copies("k-means++ draws other rows if rows are repeated or left out")
 
 
 def blobs(n=500, d=4, seed=0):
@@ -82,19 +78,10 @@ def test_starts_that_are_functions_and_duplicates():
         KMeans(13).fit(X)
 
 
-@parametrize_with_checks([KMeans(random_state=0)], expected_failed_checks=expected_failures)
-def test_sklearn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
-
-
-@pytest.mark.conformance
-@parametrize_with_checks(
+@by_checks(
+    [KMeans(random_state=0)],
     [MiniBatchKMeans(random_state=0), KMeans(algorithm="elkan", random_state=0)],
-    expected_failed_checks=expected_failures,
+    expected_failures,
 )
-def test_all_sklearn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
+def test_sklearn_checks(estimator, check):
+    quietly(estimator, check)

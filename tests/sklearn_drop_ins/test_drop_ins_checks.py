@@ -1,11 +1,5 @@
 """The drop-ins pass scikit-learn's conformance suite."""
 
-import warnings
-
-import pytest
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
-
 from minimand.sklearn import (
     ElasticNet,
     ElasticNetCV,
@@ -30,6 +24,7 @@ from minimand.sklearn import (
     RidgeCV,
     TweedieRegressor,
 )
+from sklearn_checks import by_checks, quietly
 
 # Checks compare two fits to seven digits, so the fits must be that good.
 # One of each kind is checked by `make test`, all others by `make conformance`.
@@ -76,19 +71,6 @@ def _expected_failures(estimator):
     return {}
 
 
-def _run(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", FutureWarning)  # of the defaults of LogisticRegressionCV
-        check(estimator)
-
-
-@parametrize_with_checks(_FEW, expected_failed_checks=_expected_failures)
+@by_checks(_FEW, _OTHERS, _expected_failures)
 def test_sklearn(estimator, check):
-    _run(estimator, check)
-
-
-@pytest.mark.conformance
-@parametrize_with_checks(_OTHERS, expected_failed_checks=_expected_failures)
-def test_sklearn_on_all_others(estimator, check):
-    _run(estimator, check)
+    quietly(estimator, check)

@@ -11,10 +11,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minimand as mm
 from minimand.sklearn import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from sklearn_checks import by_checks, quietly
 
 X, Y = load_iris(return_X_y=True)
 XR, YR = (part[:150] for part in load_diabetes(return_X_y=True))
@@ -238,18 +238,6 @@ def _expected(estimator):
     return {}
 
 
-def _run(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
-
-
-@parametrize_with_checks(_FEW)
+@by_checks(_FEW, _OTHERS, _expected)
 def test_conformance(estimator, check):
-    _run(estimator, check)
-
-
-@pytest.mark.conformance
-@parametrize_with_checks(_OTHERS, expected_failed_checks=_expected)
-def test_conformance_of_the_others(estimator, check):
-    _run(estimator, check)
+    quietly(estimator, check)

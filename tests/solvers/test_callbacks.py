@@ -1,12 +1,14 @@
 """Callbacks, progress and limits that are not reached never change what a solver does."""
 
 import io
+import warnings
 from contextlib import redirect_stdout
 from functools import partial
 
 import numpy as np
 import pytest
 from accepted import ON_MATRICES, accepted
+from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 
@@ -83,3 +85,31 @@ def test_classes_are_the_same_one_by_one_and_on_threads(labels):
     watched = mm.Classifier("hinge", alpha=0.02, solver="dual", callbacks=[lambda state: None])
     # On threads, the class that comes first pays for the passes of its batch.
     same(plain, watched.fit(X, y), course=("primal", "dual", "gap"))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "huber"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_every_step_inside_a_compiled_call_is_told(loss, intercept):
+    """A state belongs to its model, its bound holds, and a fit stops at the model it was told."""
+    states = []
+    again = partial(fit, "newton", loss, "l2", intercept=intercept)
+    plain, told = again(), again(callbacks=[states.append])
+    same(plain, told)
+    assert plain.n_iter_ == told.n_iter_ == len(states) - 1 >= 2
+    assert [state.iteration for state in states] == list(range(len(states)))
+    assert not states[0].point.w.any()
+    assert (np.diff([state.primal for state in states]) <= 1e-12).all()
+    assert (np.diff([state.passes for state in states]) > 0).all()
+    for state in states:
+        assert state.dual <= plain.certificate_.primal
+        assert state.gap == pytest.approx(state.primal - state.dual)
+        expected = X @ state.point.w + state.point.b
+        np.testing.assert_allclose(state.point.z, expected, atol=1e-12)
+        stop = [lambda now, last=state.iteration: mm.STOP if now.iteration == last else None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            stopped = again(callbacks=stop)
+        np.testing.assert_allclose(np.ravel(stopped.coef_), state.point.w, rtol=0, atol=0)
+        assert stopped.certificate_.primal == pytest.approx(state.primal, rel=1e-12)
+        if state.iteration:  # the null model is recorded again when it is returned
+            assert len(stopped.history_) == state.iteration + 1

@@ -66,3 +66,26 @@ def test_the_null_model_of_an_exponential_loss_is_the_best_constant(scale):
         constants = [np.mean(model.loss.psi(b - y)) for b in np.linspace(y.min(), y.max(), 2001)]
     if found.relative > 0:
         assert found.gap / found.relative <= np.nanmin(constants) * (1 + 1e-6)
+
+
+LOG_LINKS = [mm.Poisson(), mm.Gamma(), mm.Tweedie(1.3)]
+
+
+@pytest.mark.parametrize("loss", LOG_LINKS)
+@pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 400.0])
+def test_the_slope_of_a_log_link_vanishes_at_the_best_intercept(loss, spread):
+    """Σ mass·ℓ'(z + b) = 0, by the formula and, where it overflows, by the search."""
+    rng = np.random.default_rng(0)
+    y, mass = np.exp(rng.standard_normal(300)), rng.random(300)
+    y[:20] = 1.0 if isinstance(loss, mm.Gamma) else 0.0
+    z = spread * rng.standard_normal(300)
+    risk = Risk(loss, y, mass / mass.sum())
+    with np.errstate(over="ignore"):
+        slopes = risk.mass * loss.gradient(z + best_shift(risk, z), y)
+    assert abs(slopes.sum()) <= 1e-12 * (1 + spread) * np.abs(slopes).sum()
+
+
+@pytest.mark.parametrize("loss", [mm.Poisson(), mm.Tweedie(1.3)])
+def test_a_log_link_without_a_best_intercept_has_no_formula(loss):
+    """The best mean of zeros is 0, which no intercept gives."""
+    assert loss.best_shift(np.zeros(5), np.zeros(5), np.full(5, 0.2)) is None

@@ -294,7 +294,7 @@ def test_groups_vanish_along_a_path(loss, penalty, k, monkeypatch):
         assert alone.dual <= solution.certificate.primal + 1e-9 * objective.scale
         assert solution.certificate.dual <= alone.primal + 1e-9 * objective.scale
     # The same where columns are met one after the other.
-    monkeypatch.setattr(on_gram, "_EVERYTHING", 0)
+    monkeypatch.setattr(on_gram, "EVERYTHING", 0)
     _, again = along(loss, penalty, X, y, alphas, k)
     for one, two in zip(found, again):
         assert two.converged
@@ -307,7 +307,7 @@ def test_groups_vanish_along_a_path(loss, penalty, k, monkeypatch):
 def test_paths_and_fits_with_more_columns_than_rows(loss, k, monkeypatch):
     from minimand.solvers.paths import gram_kernels, on_gram
 
-    monkeypatch.setattr(on_gram, "_EVERYTHING", 0)
+    monkeypatch.setattr(on_gram, "EVERYTHING", 0)
     X, Y = data(9, n=24, d=120, k=k)
     X[:, 5] = 3.0  # nothing beside an intercept
     y = target_of(loss, Y[:, 0]) if k == 1 else Y

@@ -14,7 +14,7 @@ from sklearn.preprocessing import scale
 import minimand as mm
 import problems
 from minimand.estimators.prepare import copy_of, prepare
-from minimand.penalties import ConcavePenalty
+from own_models import Kinked, Logarithm
 from problems import KINDS, PAIRS, rng_of
 
 PENALTIES = {
@@ -328,31 +328,8 @@ def test_explain_and_refusals():
     with pytest.raises(ValueError, match="the penalty is convex"):
         mm.Regressor("squared", "l1", solver="reweighted").fit(X, y)
 
-    class Kinked(mm.Distance):
-        def psi(self, r):
-            return np.abs(r)
-
-        def dpsi(self, r):
-            return np.sign(r)
-
-        def ddpsi(self, r):
-            return np.zeros_like(r)
-
     with pytest.raises(ValueError, match="has a kink: say its `pieces`"):
         mm.Regressor(Kinked(), "mcp").fit(X, y)
-
-
-class Logarithm(ConcavePenalty):
-    """λ log(1 + t), a user's own without a prox."""
-
-    def curve(self, t, lam):
-        return lam * np.log1p(t)
-
-    def slope(self, t, lam):
-        return lam / (1 + t)
-
-    def formula(self, factor=1.0):
-        return f"{factor:g}·Σ log(1 + |wⱼ|)"
 
 
 def test_a_users_own_penalty_fits():

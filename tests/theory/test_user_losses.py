@@ -7,41 +7,9 @@ from scipy.special import expit
 
 import minimand as mm
 import problems
+from own_models import Exponential, LogCosh, SmoothHinge
 
 LD = np.longdouble
-
-
-class Exponential(mm.Margin):
-    def psi(self, m):
-        return np.exp(-m)
-
-    def dpsi(self, m):
-        return -np.exp(-m)
-
-    def ddpsi(self, m):
-        return np.exp(-m)
-
-
-class SmoothHinge(mm.Margin):
-    def psi(self, m):
-        return np.where(m >= 1, 0.0, np.where(m <= 0, 0.5 - m, 0.5 * (1 - m) ** 2))
-
-    def dpsi(self, m):
-        return np.where(m >= 1, 0.0, np.where(m <= 0, -1.0, m - 1))
-
-    def ddpsi(self, m):
-        return ((m > 0) & (m < 1)).astype(float)
-
-
-class LogCosh(mm.Distance):
-    def psi(self, r):
-        return np.abs(r) + np.log1p(np.exp(-2 * np.abs(r))) - np.log(2)
-
-    def dpsi(self, r):
-        return np.tanh(r)
-
-    def ddpsi(self, r):
-        return 1 - np.tanh(r) ** 2
 
 
 class PseudoHuber(mm.Distance):

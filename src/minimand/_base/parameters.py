@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache, wraps
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -142,7 +142,17 @@ def advice(owner: type, name: str, valid: Iterable[str]) -> str:
     return f"choose from {sorted(valid)}" + (f", perhaps {close[0]!r}" if close else "")
 
 
-class NamesParameters:
+class KnowsParameters:
+    """Mixin in front of an estimator of scikit-learn, which inspects its signature at every fit."""
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> Any:
+        """The parameter names, cached."""
+        return super()._get_param_names()  # type: ignore[misc]
+
+
+class NamesParameters(KnowsParameters):
     """Constructors whose error for an unknown parameter says what to write instead."""
 
     _elsewhere: ClassVar[Mapping[str, str]] = {}
@@ -162,6 +172,30 @@ class NamesParameters:
 def store_arguments(owner: Any, arguments: Mapping[str, Any]) -> None:
     """Assign every argument of a constructor, its ``locals()``, to the attribute of its name."""
     owner.__dict__.update((name, value) for name, value in arguments.items() if value is not owner)
+
+
+def extend_constructor(cls: Any, shared: Mapping[str, Any]) -> None:
+    """Adds keywords, with their defaults, to a constructor that ends in ``**…`` and has no body.
+
+    They join its signature, as scikit-learn wants it, and all arguments are stored.
+    """
+    init = cls.__init__
+    own = inspect.signature(init)
+    params = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    params += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in shared.items()
+    ]
+    signature = own.replace(parameters=params)
+
+    @wraps(init)
+    def construct(*args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        store_arguments(args[0], bound.arguments)
+
+    construct.__signature__ = signature  # type: ignore[attr-defined]
+    cls.__init__ = construct
 
 
 def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -91,9 +91,10 @@ def certify(
         semidefinite relaxation. If there is one, ``kind`` is "global"; else the bound is the best
         that was found, which may take some minutes for 2000 rows.
     max_seconds : float, optional
-        For clusterings: end the search for a better bound after so many seconds. The bound is then
-        the best so far, and as valid as any. Ctrl-C does the same, and raises `Interrupted`, whose
-        ``result`` is the certificate.
+        The time after which the fit that `certify` makes itself, or the search of
+        ``thorough=True``, is stopped; the bound so far is valid, but looser. Not for labelers,
+        batches and `HardMargin`. Ctrl-C does the same for clusterings, and raises `Interrupted`,
+        whose ``result`` is the certificate.
 
     Returns
     -------
@@ -112,6 +113,13 @@ def certify(
     >>> certificate.relative < 1e-3
     True
     """
+    if max_seconds is not None:
+        check_real("max_seconds", max_seconds, low=0.0)
+        if batches is not None or _is_judged_alone(model):
+            raise TypeError(
+                "max_seconds is for models of a mean loss and a penalty, judged on X and y, and "
+                "for clusterings: leave it out."
+            )
     if batches is not None:
         if not all(given is None for given in (X, y, sample_weight, offset, against)):
             raise TypeError(
@@ -122,13 +130,8 @@ def certify(
     if clusterings.takes(model):
         if X is None:
             raise TypeError("certify needs X, the rows that were clustered.")
-        limit = None if max_seconds is None else check_real("max_seconds", max_seconds, low=0.0)
         return clusterings.certify_clustering(
-            model, X, sample_weight, thorough=thorough, max_seconds=limit
-        )
-    if max_seconds is not None:
-        raise TypeError(
-            "max_seconds is for clusterings: the bounds of other models take no search."
+            model, X, sample_weight, thorough=thorough, max_seconds=max_seconds
         )
     if thorough:
         raise TypeError(
@@ -136,7 +139,7 @@ def certify(
         )
     if X is None or y is None:
         raise TypeError("certify needs X and y, or batches=… that yields them.")
-    if isinstance(model, Labeler) or type(model).__module__.partition(".")[0] in _CRFSUITE:
+    if _is_labeler(model):
         if offset is not None:
             raise ValueError(f"{type(model).__name__} takes no offset: leave it out.")
         from .labelings import certify_labeler  # which few models need
@@ -148,8 +151,17 @@ def certify(
     if isinstance(model, Estimator):
         y = model._with_groups(y, groups)
     if scikit_learn.has_joint_scale(model):
-        return _with_scale(model, X, y, sample_weight, offset, against)
-    return examine(model, X, y, sample_weight, offset, against).certificate
+        return _with_scale(model, X, y, sample_weight, offset, against, max_seconds)
+    return examine(model, X, y, sample_weight, offset, against, max_seconds).certificate
+
+
+def _is_labeler(model: Any) -> bool:
+    return isinstance(model, Labeler) or type(model).__module__.partition(".")[0] in _CRFSUITE
+
+
+def _is_judged_alone(model: Any) -> bool:
+    """Whether no fit is made to judge it."""
+    return _is_labeler(model) or isinstance(model, HardMargin)
 
 
 class Examination(NamedTuple):
@@ -179,8 +191,10 @@ def examine(
     sample_weight: ArrayLike = None,
     offset: ArrayLike = None,
     against: Any = None,
+    max_seconds: float | None = None,
 ) -> Examination:
     """Judge a fitted model as `certify` explains."""
+    control = Control(tol=_TIGHT, max_seconds=max_seconds)
     own = isinstance(model, Estimator)
     exact = isinstance(against, str) and against == "exact"
     rest = None
@@ -204,7 +218,7 @@ def examine(
         for objective, (w, b), evidence in zip(objectives, models, duals):
             check_intercept(model, objective, b)
             first = judge(objective, objective.point(w, b), evidence, thorough=True)
-            parts.append(_with_solved_dual(objective, first))
+            parts.append(_with_solved_dual(objective, first, control))
     found = Examination(objectives, parts, model, rest)
     if watch.interrupted:
         raise interruption("certify", found.certificate, found.certificate)
@@ -218,6 +232,7 @@ def _with_scale(
     sample_weight: ArrayLike,
     offset: ArrayLike,
     against: Any,
+    max_seconds: float | None,
 ) -> Certificate:
     """The certificate of a model with a fitted scale (Huber); `examine` holds the scale fixed."""
     (objective,), (w,), (b,) = _foreign(model, X, y, sample_weight, offset)
@@ -226,7 +241,8 @@ def _with_scale(
     point, scale = objective.point(w, float(b)), null_of(scaled).value
     joint = scaled.judged(point, duals)
     if joint.gap > _ENOUGH * scale:
-        _, solution = minimise_jointly(scaled, Control(tol=_TIGHT), point)
+        control = Control(tol=_TIGHT, max_seconds=max_seconds)
+        _, solution = minimise_jointly(scaled, control, point)
         assert solution.certificate.dual_point is not None
         again = scaled.judged(point, [solution.certificate.dual_point])
         joint = min(joint, again, key=lambda each: each.gap)
@@ -239,7 +255,7 @@ def refuse_weights(model: HardMargin, sample_weight: ArrayLike, offset: ArrayLik
         raise ValueError("HardMargin takes no sample_weight and no offset: leave them out.")
 
 
-def _with_solved_dual(objective: Objective, first: Judgement) -> Judgement:
+def _with_solved_dual(objective: Objective, first: Judgement, control: Control) -> Judgement:
     """If the gap is not small, a judgement with the dual point of a fit made here.
 
     The gradients of an inaccurate model give a loose dual point, and at a kink the subgradient is
@@ -249,10 +265,10 @@ def _with_solved_dual(objective: Objective, first: Judgement) -> Judgement:
     if not objective.convex or first.reaches(objective, 0.0):
         return first
     enough = _ENOUGH * objective.scale
-    if first.gap <= enough:
+    if first.gap <= enough or control.late():
         return first
     try:
-        solution = solve(objective, "auto", Control(tol=_TIGHT), first.point)
+        solution = solve(objective, "auto", replace(control), first.point)
     except ValueError:  # no solver accepts the problem; the first judgement remains valid
         return first
     theta = solution.certificate.dual_point

@@ -1,6 +1,6 @@
 """The referee: `judge(objective, point)` bounds the distance of a point from the optimum."""
 
-from .finding import Certificate, Dual, Finding, Judgement, Kind, is_balanced, slack
+from .finding import Certificate, Course, Dual, Finding, Judgement, Kind, is_balanced, slack
 from .measure import UNATTAINED
 from .referee import judge, lifted
 from .together import judge_together
@@ -8,6 +8,7 @@ from .together import judge_together
 __all__ = [
     "UNATTAINED",
     "Certificate",
+    "Course",
     "Dual",
     "Finding",
     "Judgement",

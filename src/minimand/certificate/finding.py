@@ -145,6 +145,17 @@ class Certificate:
         )
 
 
+class Course(NamedTuple):
+    """Points before a finding, from the starting point on, which one compiled call has visited.
+
+    ``models`` are their (w, b) in rows, recorded only if somebody watches the fit.
+    """
+
+    primal: list[float]
+    passes: list[float]
+    models: Array
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Finding:
     """The referee's result at a point."""
@@ -157,6 +168,7 @@ class Finding:
     infeasibility: str = ""
     kind: Kind = "global"
     fresh: bool = False  # whether it was computed from the coefficients alone
+    course: Course | None = None
 
     @property
     def mean_loss(self) -> float | None:

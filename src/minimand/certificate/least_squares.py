@@ -87,24 +87,14 @@ def free_squares_at(objective: Objective, w: Array, b: float) -> SquaresFinding:
     is charged, Σ|wⱼ·slopeⱼ|. θ = 0 serves a model that fits every row.
     """
     model = _Model.of(objective, w, b)
-    square, score_times = model.squares
-    primal = gap = 0.5 * square
+    primal = gap = 0.5 * model.squares[0]
     theta, slope = np.zeros_like(model.residuals), np.zeros_like(model.slope)
     balanced = not objective.intercept or is_balanced(model.mean, model.size)
     if balanced and (np.abs(model.slope) <= rounding_of_slopes(objective, model.residuals)).all():
         left = float(np.abs(w * model.slope).sum())
         if left < gap:
             gap, theta, slope = left, model.residuals, model.slope
-    return SquaresFinding(
-        point=model.point,
-        primal=primal,
-        gap=gap,
-        dual=Dual(theta, slope, primal - gap + slack(primal)),
-        slope=model.slope,
-        square=square,
-        score_times=score_times,
-        fresh=True,
-    )
+    return _found(model.point, primal, gap, Dual(theta, slope), model.slope, model.squares)
 
 
 class _Model(NamedTuple):
@@ -135,7 +125,7 @@ def _bounded(
     problem: Objective, form: Separable, point: Point, dual: Dual, squares: list[float]
 ) -> SquaresFinding | None:
     """The gap with the residuals as dual point, scaled in place; None if θ = 0 may be better."""
-    square, score_times = squares
+    square = squares[0]
     gap, s, charge = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
     if not gap <= problem.scale:
         return None
@@ -144,12 +134,20 @@ def _bounded(
     if s != 1.0:
         theta *= s  # in place: another array costs more than this product
         slope = s * slope
+    return _found(point, primal, gap, Dual(theta, slope), dual.slope, squares)
+
+
+def _found(
+    point: Point, primal: float, gap: float, dual: Dual, slope: Array, squares: list[float]
+) -> SquaresFinding:
+    """The finding, with the bound that the dual point proves."""
+    square, score_times = squares
     return SquaresFinding(
         point=point,
         primal=primal,
         gap=gap,
-        dual=Dual(theta, slope, primal - gap + slack(primal)),
-        slope=dual.slope,
+        dual=dual._replace(value=primal - gap + slack(primal)),
+        slope=slope,
         square=square,
         score_times=score_times,
         fresh=True,

@@ -114,7 +114,9 @@ def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     without curvature the gain is proportional to the slope.
     """
     penalty = objective.penalty
-    wrong = penalty.unscalable(-slope) & ~penalty.free
+    wrong = penalty.unscalable(-slope)
+    if not objective.loss.smooth:
+        wrong &= ~penalty.free  # the slope of a subgradient says nothing of them
     if not wrong.any():
         return 0.0
     spread = np.broadcast_to(beside(objective.spread, wrong), wrong.shape)[wrong]
@@ -134,7 +136,7 @@ def with_rays(
     A repair costs passes, so unless ``thorough`` it waits until the rest of the gap is so small
     that the repair matters.
     """
-    if not objective.penalty.free.all():
+    if objective.loss.smooth or not objective.penalty.free.all():
         found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
     order = sorted(found, key=attrgetter("gap"))
     above = objective.mean_above_infimum(terms.value)

@@ -7,6 +7,7 @@ from .computed import ComputedDesign, Whitened
 from .dense import DenseDesign
 from .gram import GramDesign
 from .kernel import KernelDesign
+from .rough import RoughProducts
 from .sparse import SparseDesign
 from .wrap import Standardized, as_design
 
@@ -22,6 +23,7 @@ __all__ = [
     "Lines",
     "Moments",
     "Reach",
+    "RoughProducts",
     "SparseDesign",
     "Standardized",
     "Whitened",

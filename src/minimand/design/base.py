@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _core
 from .._base.typing import AnyArray, Array, IntArray
+from .rough import RoughProducts
 
 T = TypeVar("T")
 
@@ -163,6 +164,10 @@ class Design:
 
     def ready_for_scores(self, memory: float) -> None:
         """Make products with k vectors cheap, by a copy of at most ``memory`` bytes if it helps."""
+
+    def rough_products(self, memory: float) -> RoughProducts | None:
+        """`simplex_product` in single precision, from a copy of at most ``memory`` bytes."""
+        return None
 
     # Products --------------------------------------------------------------------------------
 

@@ -15,9 +15,7 @@ from .._base.watch import look
 from .base import Block, Covariance, Design, Lines, dense_block
 from .dense import centred_covariance
 
-_BLOCK = (
-    1 << 20
-)  # numbers of a block, 8 MB; measured: smaller ones cost threads, larger ones a cache
+_BLOCK = 1 << 20  # numbers of a block, 8 MB; measured: less costs threads, more costs a cache
 _TALL = 2048  # rows of blocks whose Gram is taken; safeguard: adding Grams takes less than they do
 _FEWEST = 64  # rows of a block; safeguard, likewise
 _SAMPLE = 4096  # rows that tell the sizes and rough means of columns; safeguard

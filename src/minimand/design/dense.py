@@ -22,6 +22,7 @@ from .base import (
     scaled_rows,
     without_constants,
 )
+from .rough import RoughProducts, floats
 from .sparse import SparseDesign
 
 _BLOCK_BYTES = 1 << 22  # bytes of a row block as float64; safeguard: fits a cache
@@ -104,6 +105,14 @@ class DenseDesign(Design):
         """A sparse copy, if most numbers are zero: products with k vectors are then faster."""
         if self._nonzeros is None and self.x.size:
             self._nonzeros = without_zeros(self.x, memory)
+
+    def rough_products(self, memory: float) -> RoughProducts | None:
+        """From a copy as floats, without zeros if there is such a copy already."""
+        if self._nonzeros is not None:
+            return self._nonzeros.rough_products(memory)
+        if not self._rows_together or 4 * self.x.size > memory:
+            return None
+        return RoughProducts(_core.dense_simplex_product, floats(self.x))
 
     def blocks(self) -> Iterator[Block]:
         """Row blocks of about 4 MB."""

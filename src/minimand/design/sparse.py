@@ -22,6 +22,7 @@ from .base import (
     plain,
     without_constants,
 )
+from .rough import RoughProducts, floats
 
 _BLOCK_ROWS = 1 << 14  # rows of a block; safeguard
 _FULL = 1e-4  # variance as a share of mean², below which a column is centred first; safeguard
@@ -153,6 +154,13 @@ class SparseDesign(Design):
         per_number = self.x.data.itemsize + self.x.indices.itemsize
         if self._wide and 2 * per_number * (self.nnz + self.shape[0]) <= memory:
             _ = self._columns_and_ones
+
+    def rough_products(self, memory: float) -> RoughProducts | None:
+        """From a copy of the numbers as floats, of a CSR that `simplex_product` reads by rows."""
+        if self.x.format != "csr" or "_columns_and_ones" in self.__dict__ or 4 * self.nnz > memory:
+            return None
+        matrix = _core.Compressed(self.x.indptr, self.x.indices, floats(self.x.data), self.shape[1])
+        return RoughProducts(_core.simplex_product, matrix)
 
     @cached_property
     def _columns_and_ones(self) -> _core.Compressed:

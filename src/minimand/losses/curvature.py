@@ -201,20 +201,21 @@ class Simplex(Pairs):
 
     def times(self, t: Array) -> Array:
         """p∘(t − p·t) by row."""
-        return _core.simplex_times(self.p, self._scales, np.ascontiguousarray(t))
+        return _core.simplex_times(self.p, self.scales, np.ascontiguousarray(t))
 
     @property
-    def _scales(self) -> Array:
+    def scales(self) -> Array:
+        """The scale of every row."""
         return np.ones(len(self.p)) if self.scale is None else self.scale
 
     def image(self, design: Columns, table: Array) -> Array:
         """In one pass over the rows."""
-        return design.simplex_product(table, self.p, self._scales)
+        return design.simplex_product(table, self.p, self.scales)
 
     @property
     def any(self) -> bool:
         """Whether some row is not certain of its class."""
-        scale = self._scales
+        scale = self.scales
         return any((s[:, None] * p * (1.0 - p)).any() for p, s in in_parts(self.p, scale))
 
     def weighted(self, weights: Array) -> Simplex:
@@ -236,16 +237,31 @@ class Simplex(Pairs):
         high = self.p.max(axis=1, keepdims=True) > 0.5
         return np.where(high, 2.0 * self.p * (1.0 - self.p), self.p)
 
+    def over_scores(self) -> Array:
+        """−Σ s·p_c·p_e beside the diagonal, in one product; the diagonal is what a row lacks."""
+        weighted = self.scales[:, None] * self.p
+        found = weighted.T @ self.p
+        np.fill_diagonal(found, 0.0)
+        lacking = found.sum(axis=1) + self._rest() @ weighted
+        np.negative(found, out=found)
+        np.fill_diagonal(found, lacking)
+        return found
+
+    def _rest(self) -> Array:
+        """1 − Σp of every row."""
+        rest = 1.0 - self.p.sum(axis=1)
+        rest[np.abs(rest) <= _EPS * (self.p.shape[1] + 4)] = 0.0  # rounding of a 1; safeguard
+        return rest
+
     def _pairs(self) -> Iterator[tuple[int, int, Array]]:
         """Weights s·p_c·p_e of pairs of scores, and s·p_c·(1 − Σp) of single ones, if not 0.
 
         diag(p) − ppᵀ is the sum of p_c·p_e·(1_c − 1_e)(1_c − 1_e)ᵀ over pairs and of
         p_c·(1 − Σp)·1_c1_cᵀ: no digits cancel, even if one p is all but 1 and the scale is large.
         """
-        scale, k = self._scales, self.p.shape[1]
+        scale, k = self.scales, self.p.shape[1]
         p = np.asfortranarray(self.p)
-        rest = 1.0 - self.p.sum(axis=1)
-        rest[np.abs(rest) <= _EPS * (k + 4)] = 0.0  # rounding of a sum that is 1; safeguard
+        rest = self._rest()
         for c in range(k):
             weighted = scale * p[:, c]
             if rest.any():

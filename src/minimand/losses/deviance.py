@@ -23,10 +23,6 @@ from .log_link import LogLink
 class PowerDeviance(LogLink):
     """Half the unit deviance of a power between 1 and 2, which subclasses define."""
 
-    @property
-    def _a(self) -> float:
-        raise NotImplementedError
-
     def value(self, z: Array, y: Array) -> Array:
         """y^b·φ(z − ln y); e^{bz}/b for y = 0."""
         b = 1.0 - self._a

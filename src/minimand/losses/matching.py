@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from .. import _core
 from .._base.typing import Array
 from .base import Loss, Terms
-from .log_link import LogLink
+from .log_link import LogLink, exp
 from .margin import _sigmoid, binary_relative_entropy
 
 
@@ -26,28 +25,29 @@ class Poisson(LogLink):
     """
 
     target = "count"
+    _a = 0.0
 
     def value(self, z: Array, y: Array) -> Array:
         """y·(e^t − 1 − t) with t = z − ln y, which does not cancel; e^z for y = 0."""
         positive = y > 0
         with np.errstate(over="ignore"):
             t = z - np.log(np.where(positive, y, 1.0))
-            return np.where(positive, y * np.maximum(np.expm1(t) - t, 0.0), _exp(z))
+            return np.where(positive, y * np.maximum(np.expm1(t) - t, 0.0), exp(z))
 
     def gradient(self, z: Array, y: Array) -> Array:
         """e^z − y."""
         with np.errstate(over="ignore"):
-            return _exp(z) - y
+            return exp(z) - y
 
     def curvature(self, z: Array, y: Array) -> Array:
         """e^z."""
         with np.errstate(over="ignore"):
-            return _exp(z)
+            return exp(z)
 
     def terms(self, z: Array, y: Array) -> Terms:
         """One exponential for both derivatives."""
         with np.errstate(over="ignore"):
-            mu = _exp(z)
+            mu = exp(z)
             return Terms(self.value(z, y), mu - y, mu)
 
     def conjugate(self, u: Array, y: Array) -> Array:
@@ -60,7 +60,7 @@ class Poisson(LogLink):
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """a·ln(a/μ) − a + μ, a = u + y, μ = e^z: zero iff a = μ."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            mu, a = _exp(z), u + y
+            mu, a = exp(z), u + y
             inside = a >= 0
             a = np.where(inside, a, 0.0)
             relative = (a - mu) / np.where(mu > 0, mu, 1.0)
@@ -132,9 +132,3 @@ class CrossEntropy(Loss):
 
 def _negative_entropy(p: Array) -> Array:
     return np.asarray(xlogy(p, p) + xlog1py(1.0 - p, -p))
-
-
-def _exp(z: Array) -> Array:
-    if isinstance(z, np.ndarray) and z.dtype == np.float64 and z.flags.c_contiguous and z.ndim == 1:
-        return _core.exp(z)
-    return np.asarray(np.exp(z))

@@ -35,7 +35,7 @@ def regression_errors(
     >>> mm.metrics.regression_errors([1.0, 2.0, 3.0], [1.0, 2.0, 5.0])["mean absolute"]
     0.666...
     """
-    from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
+    from sklearn.metrics import mean_absolute_error, mean_squared_error
 
     weights = {"sample_weight": sample_weight}
     squared = float(mean_squared_error(true, predicted, **weights))
@@ -45,9 +45,38 @@ def regression_errors(
         float(np.sqrt(squared)),
         float(mean_absolute_error(true, predicted, **weights)),
         float(np.abs(np.asarray(true, dtype=float) - np.asarray(predicted, dtype=float)).max()),
-        float(r2_score(true, predicted, **weights)) if several else float("nan"),
+        determination(true, predicted, sample_weight) if several else float("nan"),
     )
     return dict(zip(_NAMES, numbers))
+
+
+def determination(true: ArrayLike, predicted: ArrayLike, sample_weight: ArrayLike = None) -> float:
+    """R² = 1 − Σ(y − ŷ)²/Σ(y − ȳ)², as scikit-learn's ``r2_score`` defines it.
+
+    For vectors of numbers, the sums are formed without its conversions, which take longer than a
+    small fit. Sums that are 0 or not finite are special cases, which are left to it.
+    """
+    if sample_weight is None and _comparable(true, predicted):
+        y, found = np.reshape(true, (-1, 1)), np.reshape(predicted, (-1, 1))
+        with np.errstate(all="ignore"):
+            left = float(((y - found) ** 2).sum(axis=0)[0])
+            total = float(((y - y.mean(axis=0)) ** 2).sum(axis=0)[0])
+        if 0.0 < left < np.inf and 0.0 < total < np.inf:
+            return 1.0 - left / total
+    from sklearn.metrics import r2_score
+
+    return float(r2_score(true, predicted, sample_weight=sample_weight))
+
+
+def _comparable(true: Any, predicted: Any) -> bool:
+    """Whether these are equally long vectors in double precision, of two samples at least."""
+    return (
+        type(true) is type(predicted) is np.ndarray
+        and true.dtype == predicted.dtype == np.float64
+        and true.ndim == 1
+        and true.shape == predicted.shape
+        and true.size > 1
+    )
 
 
 def train_test_errors(

@@ -16,12 +16,15 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from .._base.typing import Array, BoolArray
 from .base import BoundPenalty, Penalty, number
 from .separable import NoPenalty, Separable
 
 _EPS = float(np.finfo(float).eps)
+_WORTH_A_GRAM = 32  # singular values, from which the largest come from a Gram; safeguard
+_KEEPS_DIGITS = 1e-4  # share of ‖W‖ that such a value must have; safeguard: 8 digits are left
 _ROUNDING = 4.0  # eps per row and column, the error of a singular value; safeguard
 
 
@@ -36,6 +39,26 @@ class Factors(NamedTuple):
     def matrix(self) -> Array:
         """W."""
         return (self.left * self.values) @ self.right
+
+
+def _above(matrix: Array, level: float) -> Factors:
+    """The singular values above a level, and their vectors.
+
+    Of large matrices only those are computed, from the smaller Gram matrix. A square keeps half of
+    the digits of a singular value that is far below the largest one: not where that would show.
+    """
+    least = min(matrix.shape)
+    if least < _WORTH_A_GRAM or not level >= _KEEPS_DIGITS * float(np.linalg.norm(matrix)):
+        u, sigma, v = np.linalg.svd(matrix, full_matrices=False)
+        rank = int(np.count_nonzero(sigma > level))
+        return Factors(u[:, :rank], sigma[:rank], v[:rank])
+    long = matrix if matrix.shape[1] == least else matrix.T
+    squares, vectors = linalg.eigh(
+        long.T @ long, subset_by_value=(level * level, np.inf), overwrite_a=True, check_finite=False
+    )
+    values, right = np.sqrt(squares[::-1]), vectors[:, ::-1]
+    left = (long @ right) / values
+    return Factors(left, values, right.T) if long is matrix else Factors(right, values, left.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +168,12 @@ class SingularValues(BoundPenalty):
 
     def shrunk(self, w: Array, step: float) -> Factors:
         """The proximal point by its factors: its singular values are (σ − t)₊/(1 + step·l2)."""
-        u, sigma, v = np.linalg.svd(self._matrix(w), full_matrices=False)
-        left = np.maximum(sigma - self._level(sigma, step), 0.0) / (1.0 + step * self.l2)
+        matrix, e = self._matrix(w), 1.0 + step * self.l2
+        if self.square == 0:
+            found = _above(matrix, step * self.l1)
+            return found._replace(values=(found.values - step * self.l1) / e)
+        u, sigma, v = np.linalg.svd(matrix, full_matrices=False)
+        left = np.maximum(sigma - self._level(sigma, step), 0.0) / e
         rank = int(np.count_nonzero(left))
         return Factors(u[:, :rank], left[:rank], v[:rank])
 
@@ -171,9 +198,10 @@ class SingularValues(BoundPenalty):
         rest = self._matrix(v) - self.l2 * at.matrix
         across = rest - at.left @ (at.left.T @ rest)
         across -= (across @ at.right.T) @ at.right
-        u, sigma, vt = np.linalg.svd(across, full_matrices=False)
+        beyond = _above(across, level)
+        across -= (beyond.left * (beyond.values - level)) @ beyond.right
         fixed = level * (at.left @ at.right) + self.l2 * at.matrix
-        return (fixed + (u * np.minimum(sigma, level)) @ vt).reshape(v.shape)
+        return (fixed + across).reshape(v.shape)
 
     # What kind of penalty it is -----------------------------------------------------------------
 

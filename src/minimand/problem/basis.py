@@ -11,7 +11,6 @@ from scipy import linalg, sparse
 
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Design, as_design
-from ..losses.curvature import beside
 
 
 def free_columns(free: BoolArray) -> IntArray:
@@ -37,15 +36,14 @@ class Basis:
     shift: Array
     back: Array
     faint: Array
-    sizes: Array  # root mean squares of all columns of the design
 
     @classmethod
-    def of_all(cls, design: Design, columns: IntArray, sizes: Array) -> Basis:
+    def of_all(cls, design: Design, columns: IntArray) -> Basis:
         """Columns that are far from collinear, as their own basis."""
         nothing = np.zeros((design.shape[0], 0))
         nowhere, none = np.zeros((columns.size, 0)), np.zeros(0)
         dropped = np.zeros(0, dtype=columns.dtype)
-        return cls(design, columns, dropped, nothing, nowhere, none, nowhere[:0], nothing, sizes)
+        return cls(design, columns, dropped, nothing, nowhere, none, nowhere[:0], nothing)
 
     @property
     def regular(self) -> bool:
@@ -120,17 +118,18 @@ class Basis:
         return np.concatenate([stay, moved[self.kept.size :]])
 
     def outside(self, a: Array) -> Array:
-        """Coefficients of all columns; of several solutions the shortest, in units of columns."""
+        """Coefficients of all columns; of several solutions the shortest."""
+        w = self._shortened(self._placed(a))
+        # Columns of very different sizes lose digits of the scores above; these are put back.
+        return w + self._placed(a - self.inside(w))
+
+    def _placed(self, a: Array) -> Array:
+        """Some coefficients of all columns for those of the columns that stay and the residues."""
         w = np.zeros((self.design.shape[1], *a.shape[1:]))
         w[self.stays] = a[: self.stays.size]
         w[self.dropped] = self.back @ a[self.stays.size :]
         w[self.kept] -= self.onto_kept @ w[self.dropped]
-        return self._projected(w, self._units, *self._span)
-
-    def shortest(self, w: Array) -> Array:
-        """The same model with the least ‖w‖."""
-        units = np.ones(self.kept.size + self.dropped.size)
-        return self._projected(w, units, *self._span_in(units))
+        return w
 
     def slopes(self, slope: Array) -> Array:
         """Slopes of all columns of the design, from those of the columns of T."""
@@ -141,15 +140,7 @@ class Basis:
         return full
 
     @cached_property
-    def _units(self) -> Array:
-        sizes = self.sizes[np.append(self.kept, self.dropped)]
-        return np.where(sizes > 0, sizes, 1.0)
-
-    @cached_property
     def _span(self) -> tuple[Array, bool]:
-        return self._span_in(self._units)
-
-    def _span_in(self, units: Array) -> tuple[Array, bool]:
         """An orthonormal basis of the coefficients that change X w, or of those that do not.
 
         The one with fewer dimensions; the second result says whether it is the first kind.
@@ -159,20 +150,23 @@ class Basis:
             rows = np.zeros((self.rank, self.kept.size + self.dropped.size))
             rows[:places, :places] = np.eye(places)
             rows[:, places:] = self.onto
-            rows /= units
-            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-            return linalg.qr(rows.T, mode="economic", check_finite=False)[0], True
+            return _orthonormal(rows.T), True
         without = np.flatnonzero(~self.back.any(axis=1))
         still = (np.eye(self.dropped.size) - self.back @ seen)[:, without]
-        blind = np.concatenate([-self.onto_kept @ still, still]) * units[:, None]
-        size = np.linalg.norm(blind, axis=0)
-        return linalg.qr(blind / size, mode="economic", check_finite=False)[0], False
+        return _orthonormal(np.concatenate([-self.onto_kept @ still, still])), False
 
-    def _projected(self, w: Array, units: Array, span: Array, seen: bool) -> Array:
+    def _shortened(self, w: Array) -> Array:
+        """The same model with the least ‖w‖, up to rounding."""
         chosen = np.append(self.kept, self.dropped)
-        units = beside(units, w)
-        scaled = w[chosen] * units
-        image = span @ (span.T @ scaled)
+        span, seen = self._span
+        image = span @ (span.T @ w[chosen])
         new = w.copy()
-        new[chosen] = (image if seen else scaled - image) / units
+        new[chosen] = image if seen else w[chosen] - image
         return new
+
+
+def _orthonormal(columns: Array) -> Array:
+    """An orthonormal basis of some columns; these are scaled twice, as squares may overflow."""
+    columns = columns / np.abs(columns).max(axis=0, initial=0.0)
+    columns /= np.linalg.norm(columns, axis=0)
+    return np.asarray(linalg.qr(columns, mode="economic", check_finite=False)[0])

@@ -65,9 +65,8 @@ def find_basis(
     """
     if columns.size > MOST_COLUMNS:
         return None
-    sizes = _true_sizes(design, mass, columns, sizes)
-    own = sizes[columns]
-    return _found(design, mass, columns, intercept, sizes, Digits(EPS * own), gram)
+    own = _true_sizes(design, mass, columns, sizes)[columns]
+    return _found(design, mass, columns, intercept, own, Digits(EPS * own), gram)
 
 
 def _found(
@@ -75,11 +74,10 @@ def _found(
     mass: Array,
     columns: IntArray,
     intercept: bool,
-    sizes: Array,
+    own: Array,
     digits: Digits,
     known: Covariance | None = None,
 ) -> Basis | None:
-    own = sizes[columns]
     units = _power(np.where(own > 0, own, 1.0))
     room = np.count_nonzero(mass) - intercept  # dimensions of the samples with positive weight
     if columns.size > room and mass.size * columns.size <= _LARGEST:
@@ -90,13 +88,13 @@ def _found(
         deviation = np.sqrt(np.maximum(np.diag(whole.matrix), 0.0))
         varies = _varies(deviation, own)
         if columns.size <= room and varies.all() and least_pivot(whole.matrix) > _FAR:
-            return Basis.of_all(design, columns, sizes)
+            return Basis.of_all(design, columns)
         kept = _far_apart(whole.matrix, deviation, varies)
         gram = Covariance(whole.matrix[kept] / units[kept, None] / units, whole.mean / units)
     dropped = np.setdiff1d(np.arange(columns.size), kept)
     if not dropped.size:
-        return Basis.of_all(design, columns, sizes)
-    rest = _Rest(design, mass, columns, intercept, sizes, digits, units, gram, kept, dropped)
+        return Basis.of_all(design, columns)
+    rest = _Rest(design, mass, columns, intercept, digits, units, gram, kept, dropped)
     if kept.size >= room:  # no room for another direction: all other columns depend on these
         nothing = np.zeros((mass.size, dropped.size))
         return rest.basis(nothing, nothing)
@@ -189,7 +187,6 @@ class _Rest:
     mass: Array
     columns: IntArray
     intercept: bool
-    sizes: Array
     digits: Digits
     units: Array
     gram: Covariance
@@ -292,7 +289,6 @@ class _Rest:
             shift=self.high[-1] * units,
             back=back,
             faint=np.column_stack([left[:, faint] / length[faint], inner.faint]),
-            sizes=self.sizes,
         )
 
     def _among(self, left: Array, digits: Digits) -> Basis | None:

@@ -9,7 +9,7 @@ import numpy as np
 from .._base.typing import Array, IntArray
 from ..design import Covariance, Design
 from .basis import Basis
-from .independent_rows import IndependentRows
+from .row_space import RowSpace
 
 
 @dataclass(eq=False)
@@ -30,7 +30,7 @@ class Facts:
     free_basis: tuple[IntArray, Basis | None] | None = None  # the columns, and their basis
     row_gram: Array | None = None  # XXᵀ
     hessian: Covariance | None = None  # of all columns, under the masses themselves
-    independent_rows: tuple[IndependentRows | None] | None = None
+    row_space: tuple[RowSpace | None] | None = None
     multipliers: tuple[Array, Array] | None = None  # a target, and mass·θ of its last model
 
     def describe(

@@ -64,7 +64,8 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:  # steps: safegua
         return robust_shift(risk.loss, z, risk.y, risk.mass)
     if risk.kinks is not None:
         return _middle(*risk.kinks.best_shifts(z, risk.mass))
-    return _root(risk, z, steps)
+    known = risk.loss.best_shift(z, risk.y, risk.mass)
+    return _root(risk, z, steps) if known is None else known
 
 
 def recentred(objective: Objective, point: Point) -> Point:

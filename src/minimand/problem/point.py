@@ -16,7 +16,11 @@ EPS = float(np.finfo(float).eps)
 
 def dot(a: Array, b: Array) -> float:
     """Σ aᵢbᵢ without BLAS, whose threads cost more than such a short sum."""
-    return _core.dot(a, b) if a.ndim == 1 else float(np.vdot(a, b))
+    if a.ndim == 1:
+        return _core.dot(a, b)
+    if a.flags.c_contiguous and b.flags.c_contiguous:
+        return _core.dot(a.reshape(-1), b.reshape(-1))
+    return float(np.vdot(a, b))
 
 
 class Point(NamedTuple):

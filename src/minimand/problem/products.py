@@ -9,13 +9,13 @@ import numpy as np
 
 from .._base import row_blocks
 from .._base.typing import Array, BoolArray, IntArray
-from ..design import Covariance, DenseDesign, Design, Moments
-from ..losses.curvature import Curvature, Diagonal
+from ..design import Covariance, DenseDesign, Design, Moments, RoughProducts
+from ..losses.curvature import Curvature, Diagonal, Simplex
 from ..penalties import BoundPenalty, Plane
 from .dependence import MOST_COLUMNS
 from .facts import Facts
-from .independent_rows import IndependentRows
 from .point import EPS, Meter, Point
+from .row_space import RowSpace
 from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
@@ -173,9 +173,16 @@ class Products:
         self.meter.passes += 1
         return self.design.curvature_product(v, shift, h.h if isinstance(h, Diagonal) else h)
 
-    def scores_product(self, table: Array, curvature: Curvature) -> Array:
-        """[X 1]ᵀH[X 1]·table, of k scores: a Hessian times a step, whose last row is for b."""
+    def scores_product(
+        self, table: Array, curvature: Curvature, rough: RoughProducts | None = None
+    ) -> Array:
+        """[X 1]ᵀH[X 1]·table, of k scores: a Hessian times a step, whose last row is for b.
+
+        ``rough`` are products in single precision, which a softmax may take instead.
+        """
         self.meter.passes += 1
+        if rough is not None and isinstance(curvature, Simplex):
+            return rough.simplex_product(table, curvature.p, curvature.scales)
         return curvature.image(self.design, table)
 
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:
@@ -226,19 +233,19 @@ class Products:
         return None
 
     @property
-    def independent_rows(self) -> IndependentRows | None:
-        """The rows of a dense X with more columns than rows, if none depends on others."""
+    def row_space(self) -> RowSpace | None:
+        """The rows of a dense X with no more rows than columns, if their rank is clear."""
         facts = self.facts
-        if facts.independent_rows is None:
+        if facts.row_space is None:
             n, d = self.design.shape
             found = None
             if n <= d and self.has_columns and not self.design.sparse:
                 moments = self.moments(self.row_mass)
                 facts.spread = moments.second if facts.spread is None else facts.spread
                 centre = moments.first if self.intercept else None
-                found = IndependentRows.of(self.design, self.row_mass, centre)
-            facts.independent_rows = (found,)
-        return facts.independent_rows[0]
+                found = RowSpace.of(self.design, self.row_mass, centre)
+            facts.row_space = (found,)
+        return facts.row_space[0]
 
     def moments(self, h: Array) -> Moments:
         """Σ h x and Σ h x² of every column."""

@@ -7,14 +7,15 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypedDict, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .._base.parameters import NamesParameters
+from .._base.parameters import NamesParameters, extend_constructor
+from .._base.typing import ArrayLike
 from .._base.watch import StoppedError, interrupt, reason, stoppable, watching
 from ..certificate import Certificate, Kind
-from ..estimators.callbacks import CallbackSupportMixin, Relay, is_sklearn_callback
+from ..estimators.callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from ..estimators.settings import check_callbacks, check_limits, check_seed
 from ..estimators.summary import Summarised
 from ..solvers import STOP, State
@@ -22,6 +23,18 @@ from ..solvers.base import CALLBACK
 from ..solvers.history import History
 
 T = TypeVar("T")
+
+
+class Limits(TypedDict, total=False):
+    """Keywords of every constructor: what ends a fit, who watches it, and its random numbers."""
+
+    max_seconds: float | None
+    random_state: Any
+    callbacks: Any
+    verbose: bool
+
+
+LIMITS = Limits(max_seconds=None, random_state=None, callbacks=None, verbose=False)
 
 
 class Reverse(NamesParameters, CallbackSupportMixin, Summarised):
@@ -70,6 +83,45 @@ class Reverse(NamesParameters, CallbackSupportMixin, Summarised):
         return tags
 
 
+class FitsRows(Reverse):
+    """Base of those that need nothing but rows and their weights: a subclass writes ``_find``.
+
+    Its constructor ends in ``**limits`` and has no body: `Limits` join its arguments, and all of
+    them are stored.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            extend_constructor(cls, LIMITS)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
+        """Fit the model to rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a `Design` (`PCA`)
+            With a kernel, rows as it takes them: a matrix, a frame, a list of strings; or
+            affinities. Numbers in float32 stay so, and a sparse matrix is not made dense.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight k counts as k copies of it, and a row of weight 0 has no say. The
+            neighbours of a `NeighborGraph` do not depend on it.
+
+        Raises
+        ------
+        Interrupted
+            After Ctrl-C; its ``result`` is this estimator with the model found so far.
+        """
+        self._find(X, sample_weight)
+        return self
+
+    def _find(self, X: Any, sample_weight: ArrayLike) -> None:
+        """The body of `fit`: it sets the attributes."""
+        raise NotImplementedError(f"{type(self).__name__} must define _find(X, sample_weight)")
+
+
 class Course:
     """The record of one fit: what it has reached, what it has cost, and what stops it.
 
@@ -100,6 +152,7 @@ class Course:
     stacklevel : int
         Frames between the warning of a short fit and the line that called ``fit``, which it names:
         4 if the context is opened by a ``fit`` with the decorator, one more for every call between.
+        By default 4, or 5 for `FitsRows._find`.
 
     Attributes
     ----------
@@ -110,10 +163,11 @@ class Course:
     """
 
     def __init__(
-        self, estimator: Any, formula: str, X: Any = None, *, solver: str = "", stacklevel: int = 4
+        self, estimator: Any, formula: str, X: Any = None, *, solver: str = "", stacklevel: int = 0
     ) -> None:
         self._estimator, self.formula, self._X = estimator, formula, X
-        self._solver, self._stacklevel = solver, stacklevel
+        self._solver = solver
+        self._stacklevel = stacklevel or (5 if isinstance(estimator, FitsRows) else 4)
         self._limit: float | None = getattr(estimator, "max_seconds", None)
         self._started = time.perf_counter()
         self._callbacks: list[Callable[[State], Any]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from types import FunctionType
 from typing import Any, ClassVar, Self
 
@@ -27,6 +27,7 @@ from ..problem.objective import Objective, Point
 from ..report.progress import Bar
 from ..solvers import Control, Solution, Solver, State, choose_solver, shared, solve
 from ..solvers.in_parallel import solve_each
+from .parameters import ReadsParameters
 
 TOL = 1e-6  # relative gap; convention: the default of Regressor and Classifier
 
@@ -89,7 +90,7 @@ class Fit:
         ]
 
 
-class DropIn(CallbackSupportMixin):
+class DropIn(ReadsParameters, CallbackSupportMixin):
     """Mixin in front of a scikit-learn class, which keeps its parameters and attributes.
 
     Parameters that select an algorithm are checked as scikit-learn checks them, and have no effect
@@ -100,12 +101,6 @@ class DropIn(CallbackSupportMixin):
     _NUMERIC: ClassVar[bool] = True  # whether y holds numbers
     _MANY: ClassVar[bool] = False  # whether y may have several columns
     _DOUBLE: ClassVar[bool] = False  # whether scikit-learn's attributes are float64 whatever X is
-
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> Any:
-        """The parameter names, cached: scikit-learn inspects the signature again at every fit."""
-        return super()._get_param_names()
 
     def __sklearn_tags__(self) -> Any:
         """Sparse X is accepted whatever ``solver`` is; arrays are NumPy's."""

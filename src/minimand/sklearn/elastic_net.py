@@ -13,9 +13,10 @@ from .._base.typing import AnyArray, ArrayLike
 from ..estimators.callbacks import with_callbacks
 from ..problem.objective import Objective
 from .base import Fit, Minimiser, own_tolerance
+from .predictions import PredictsNumbers
 
 
-class ElasticNet(Minimiser, linear_model.ElasticNet):
+class ElasticNet(Minimiser, PredictsNumbers, linear_model.ElasticNet):
     r"""The elastic net, as `sklearn.linear_model.ElasticNet`, with a certificate.
 
     .. math:: \min_{w,b} \frac{\sum_i s_i (x_i^T w + b - y_i)^2}{2 \sum_i s_i}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn import linear_model
 
-from .._base.typing import AnyArray, Array
+from .._base.typing import AnyArray, Array, ArrayLike
+from ..estimators.inputs.matrix import all_finite, is_plain
 from .base import Minimiser, own_tolerance
+from .predictions import in_order
 
 
 class _Glm(Minimiser):
@@ -16,6 +19,26 @@ class _Glm(Minimiser):
     def _read_target(self: Any, y: AnyArray, weights: Array | None) -> AnyArray:
         self._base_loss = self._get_loss()  # predict and score need it
         return y
+
+    def _linear_predictor(self: Any, X: ArrayLike) -> AnyArray:
+        if in_order(self, X):
+            found: AnyArray = X @ self.coef_ + self.intercept_
+            return found
+        return super()._linear_predictor(X)
+
+    def score(self: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> float:
+        """D², the share of the deviance that is explained."""
+        plain = sample_weight is None and is_plain(y) and y.ndim == 1 and y.flags.c_contiguous
+        loss = self._base_loss
+        if not (plain and y.dtype == np.float64 and all_finite(y) and loss.in_y_true_range(y)):
+            return super().score(X, y, sample_weight)
+        scores = self._linear_predictor(X)
+        if scores.dtype != y.dtype or scores.shape != y.shape:
+            return super().score(X, y)
+        least = loss.constant_to_optimal_zero(y_true=y).mean()
+        null = np.full_like(y, loss.link.link(y.mean()))
+        found, of_null = (loss(y_true=y, raw_prediction=z) + least for z in (scores, null))
+        return float(1 - found / of_null)
 
 
 class PoissonRegressor(_Glm, linear_model.PoissonRegressor):

@@ -13,9 +13,10 @@ from ..solvers import Control, Solution, Solver
 from ..solvers.nested.joint_scale import Scaled
 from ..solvers.nested.scale_search import minimise_jointly
 from .base import Fit, Minimiser, own_tolerance
+from .predictions import PredictsNumbers
 
 
-class HuberRegressor(Minimiser, linear_model.HuberRegressor):
+class HuberRegressor(Minimiser, PredictsNumbers, linear_model.HuberRegressor):
     r"""Robust regression, as `sklearn.linear_model.HuberRegressor`, with a certificate.
 
     .. math:: \min_{w,b,\sigma} \sum_i s_i \left(\sigma

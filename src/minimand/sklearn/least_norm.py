@@ -9,8 +9,8 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from .._base.typing import Array
-from ..problem.independent_rows import Spectrum
 from ..problem.objective import EPS, Objective
+from ..problem.row_space import Spectrum
 from ..solvers import Solution
 from .base import Fit, moved
 
@@ -48,12 +48,12 @@ def _projected(objective: Objective, solution: Solution) -> Solution:
 
 def _visible_part(objective: Objective, w: Array) -> Array | None:
     """The projection of w on the rows of the centred X; None where X has full column rank."""
-    rows = objective.independent_rows if objective.penalty.free.all() else None
+    rows = objective.row_space if objective.penalty.free.all() else None
     if rows is not None:
         return rows.projected(w)
     basis = objective.free_basis
     if basis is not None:
-        return None if basis.regular else basis.shortest(w)
+        return None if basis.regular else basis.outside(basis.inside(w))
     if objective.n_samples > w.size:
         return None  # a factorisation of so many columns is too expensive
     x = _centred(objective)
@@ -78,7 +78,7 @@ def _centred(objective: Objective) -> LinearOperator:
 def _spectrum(objective: Objective) -> Spectrum:
     """The eigenvalues of the Gram where it is well conditioned, else the singular values of X."""
     n, d = objective.design.shape
-    rows = objective.independent_rows
+    rows = objective.row_space
     if rows is not None and rows.spectrum is not None:
         return rows.spectrum
     mass = n * objective.mass

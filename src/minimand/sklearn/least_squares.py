@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 from sklearn import linear_model
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.validation import column_or_1d
 
 from .._base.typing import AnyArray, Array
 from ..audit.foreign.objectives import Problem
-from ..problem.independent_rows import Spectrum
 from ..problem.objective import Objective
+from ..problem.row_space import Spectrum
 from .base import Fit, Minimiser, own_tolerance
+from .classes import binarizer_of
 from .least_norm import of_least_norm, spectrum_of
+from .predictions import PredictsLabels, PredictsNumbers
 
 
-class LinearRegression(Minimiser, linear_model.LinearRegression):
+class LinearRegression(Minimiser, PredictsNumbers, linear_model.LinearRegression):
     r"""Least squares, as `sklearn.linear_model.LinearRegression`, with a certificate.
 
     .. math:: \min_{w,b} \tfrac{1}{2} \sum_i s_i (x_i^T w + b - y_i)^2 / \sum_i s_i
@@ -93,7 +94,7 @@ class _Ridge(Minimiser):
         self.solver_ = fit.solutions[0].solver
 
 
-class Ridge(_Ridge, linear_model.Ridge):
+class Ridge(_Ridge, PredictsNumbers, linear_model.Ridge):
     r"""Ridge regression, as `sklearn.linear_model.Ridge`, with a certificate.
 
     .. math:: \min_{w,b} \sum_i s_i (x_i^T w + b - y_i)^2 + \alpha \|w\|_2^2
@@ -148,7 +149,7 @@ class Ridge(_Ridge, linear_model.Ridge):
         return of_least_norm(fit)
 
 
-class RidgeClassifier(_Ridge, linear_model.RidgeClassifier):
+class RidgeClassifier(_Ridge, PredictsLabels, linear_model.RidgeClassifier):
     r"""Ridge regression of the labels ±1, as `sklearn.linear_model.RidgeClassifier`.
 
     .. math:: \min_{w,b} \sum_i s_i (x_i^T w + b - y_i)^2 + \alpha \|w\|_2^2, \quad y_i = \pm 1
@@ -191,10 +192,12 @@ class RidgeClassifier(_Ridge, linear_model.RidgeClassifier):
 
     def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
         # predict uses the binarizer to see whether samples have one label or several.
-        self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(y)
+        self._label_binarizer = binarizer_of(y)
         self.classes_ = self._label_binarizer.classes_
         several = self._label_binarizer.y_type_.startswith("multilabel")
-        return y if several else column_or_1d(y, warn=True)
+        return (
+            y if several or (type(y) is np.ndarray and y.ndim == 1) else column_or_1d(y, warn=True)
+        )
 
     def _intercept(self, fit: Fit, y: AnyArray) -> Any:
         """An array with one entry per score, also for a single score."""

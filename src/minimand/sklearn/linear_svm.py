@@ -9,6 +9,7 @@ from sklearn import svm
 from .._base.typing import AnyArray, Array
 from .base import Fit, Minimiser, own_tolerance
 from .classes import classes_of
+from .predictions import PredictsLabels, PredictsNumbers
 
 
 class _Liblinear(Minimiser):
@@ -22,7 +23,7 @@ class _Liblinear(Minimiser):
         self.n_iter_ = max(fit.iterations)
 
 
-class LinearSVC(_Liblinear, svm.LinearSVC):
+class LinearSVC(_Liblinear, PredictsLabels, svm.LinearSVC):
     r"""A linear support vector classifier, as `sklearn.svm.LinearSVC`, with a certificate.
 
     .. math:: \min_{w,b} C \sum_i s_i \max(0, 1 - y_i (x_i^T w + b))^p
@@ -93,7 +94,7 @@ class LinearSVC(_Liblinear, svm.LinearSVC):
         return y
 
 
-class LinearSVR(_Liblinear, svm.LinearSVR):
+class LinearSVR(_Liblinear, PredictsNumbers, svm.LinearSVR):
     r"""Linear support vector regression, as `sklearn.svm.LinearSVR`, with a certificate.
 
     .. math:: \min_{w,b} C \sum_i s_i \max(0, |x_i^T w + b - y_i| - \varepsilon)^p

@@ -7,13 +7,14 @@ from typing import ClassVar
 from sklearn import linear_model
 
 from .base import Minimiser
+from .predictions import PredictsNumbers
 
 _EXACT = 1e-10  # relative gap; safeguard: in practice only a vertex of the program reaches it
 # A vertex by the simplex method, or an interior-point method; for "highs" the solver is automatic.
 _SOLVERS = {"highs-ds": "simplex", "revised simplex": "simplex", "highs-ipm": "primal_dual"}
 
 
-class QuantileRegressor(Minimiser, linear_model.QuantileRegressor):
+class QuantileRegressor(Minimiser, PredictsNumbers, linear_model.QuantileRegressor):
     r"""Quantile regression, as `sklearn.linear_model.QuantileRegressor`, with a certificate.
 
     .. math:: \min_{w,b} \frac{\sum_i s_i \rho_q(y_i - x_i^T w - b)}{\sum_i s_i}

@@ -242,7 +242,10 @@ def observe(
     """Record the state and call the callbacks; returns the reason if one of them stops the fit."""
     state = control.state(objective, finding, iteration)
     history.append(state)
-    if not control.callbacks:
-        return ""
+    return answered(control, state) if control.callbacks else ""
+
+
+def answered(control: Control, state: State) -> str:
+    """Call the callbacks; returns the reason if one of them stops the fit."""
     answers = [callback(state) for callback in control.callbacks]
     return CALLBACK if any(answer is STOP for answer in answers) else ""

@@ -77,6 +77,11 @@ class History(Sequence[State]):
         values = (state.passes, state.seconds, state.primal, state.dual, state.gap)
         self._numbers.extend(values)
 
+    def extend(self, primal: list[float], passes: list[float], seconds: float, dual: float) -> None:
+        """Record several points for which the same lower bound is known."""
+        for value, count in zip(primal, passes):
+            self._numbers.extend((count, seconds, value, dual, value - dual))
+
     def end(self, primal: float, dual: float, gap: float) -> None:
         """Replace the numbers of the last record, if there is one."""
         if self._numbers:

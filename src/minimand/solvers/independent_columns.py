@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._base.typing import Array
 from ..certificate import Dual, Judgement
 from ..penalties import Separable
 from ..problem.basis import Basis, free_columns
@@ -82,12 +81,6 @@ def _problem(objective: Objective, form: Separable, basis: Basis) -> Objective:
         "infimum": objective.infimum,
         "null": Point(basis.inside(null.w), null.b, null.z),
         "scale": objective.scale,
-        "free_basis": Basis.of_all(basis.independent, free, _sizes(objective, basis)),
+        "free_basis": Basis.of_all(basis.independent, free),
     }
     return objective.altered(cached, design=basis.independent, penalty=penalty, path_facts=None)
-
-
-def _sizes(objective: Objective, basis: Basis) -> Array:
-    """Root mean squares of the columns that stay and of the residues."""
-    squares = objective.row_mass @ (basis.residues * basis.residues)
-    return np.append(objective.root_spread[basis.stays], np.sqrt(squares))

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from operator import attrgetter
 
 import numpy as np
@@ -14,9 +15,9 @@ import numpy as np
 from .._base.threads import one_blas_thread
 from .._base.watch import INTERRUPT, StoppedError, current, interrupt, undisturbed, watching
 from .._base.watch import reason as reason_to_stop
-from ..certificate import UNATTAINED, Finding, judge
+from ..certificate import UNATTAINED, Course, Finding, judge
 from ..problem.objective import Objective, Point
-from .base import Control, Solution, Solver, observe
+from .base import Control, Solution, Solver, answered, observe
 from .choose import cheapest_others, choose_solver
 from .history import History
 from .succession import Succession
@@ -154,6 +155,10 @@ class _Fit:
                     return late  # the returned point is judged in any case
                 recorded = len(history)
                 for judgement in self._points(solver, begin):
+                    if judgement.course is not None:
+                        if stopped_by := self._retold(judgement.course):
+                            return stopped_by
+                        recorded = len(history)
                     said = observe(control, objective, judgement, recorded, history)
                     recorded += 1
                     if self._will_do(judgement):
@@ -168,6 +173,27 @@ class _Fit:
                 return INTERRUPT
             except StoppedError as stopped:
                 return stopped.reason
+        return ""
+
+    def _retold(self, course: Course) -> str:
+        """Record the points that a compiled call has visited; why one of them is the last.
+
+        No model is better than the infimum of the loss, which is the bound that is known there. A
+        model at which a callback stops the fit is judged.
+        """
+        objective, control, history = self.objective, self.control, self._history
+        bound, meter = objective.infimum, objective.meter
+        if not control.callbacks:
+            history.extend(course.primal, course.passes, control.seconds, bound)
+            return ""
+        for primal, passes, (*w, b) in zip(course.primal, course.passes, course.models.tolist()):
+            history.extend([primal], [passes], control.seconds, bound)
+            counted, point = meter.passes, objective.point(np.array(w), b)
+            meter.passes = counted  # looking at a model is no part of the fit
+            if stopped_by := answered(control, replace(history[-1], point=point)):
+                self._earlier = judged = judge(objective, point)
+                history.end(judged.primal, judged.primal - judged.gap, judged.gap)
+                return stopped_by
         return ""
 
     def _points(self, solver: Solver, start: Point) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """KernelPCA and NormalizedPCA: the linear kernel is PCA, centring, new rows, pre-images, cuts."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,10 +7,10 @@ from sklearn import decomposition
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minimand as mm
 from minimand.reverse.components import normalized_pca
+from sklearn_checks import by_checks, quietly, weights_are_no_copies
 
 
 def _data(n=60, d=4, seed=0):
@@ -268,29 +266,20 @@ def test_plots():
     pyplot.close(ax.figure)
 
 
-@parametrize_with_checks([mm.KernelPCA(1), mm.NormalizedPCA(1)])
-def test_sklearn(estimator, check):
-    check(estimator)
-
-
 def _expected_failures(estimator):
     if getattr(estimator, "rank", None) != 5:
         return {}
     reason = "landmarks are drawn among the rows, and copies of a row change the draw"
-    return {
-        f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")
-    }
+    return weights_are_no_copies(reason)
 
 
-@pytest.mark.conformance
-@parametrize_with_checks(
+@by_checks(
+    [mm.KernelPCA(1), mm.NormalizedPCA(1)],
     [mm.KernelPCA(1, "linear"), mm.KernelPCA(1, rank=5), mm.NormalizedPCA(1, method="krylov")],
-    expected_failed_checks=_expected_failures,
+    _expected_failures,
 )
-def test_sklearn_on_all_others(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
+def test_sklearn(estimator, check):
+    quietly(estimator, check)
 
 
 @pytest.mark.parametrize(

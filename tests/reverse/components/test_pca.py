@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import decomposition
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minimand as mm
+from sklearn_checks import by_checks, quietly, weights_are_no_copies
 
 METHODS = ["auto", "covariance", "gram", "svd", "krylov", "power"]
 
@@ -351,29 +351,19 @@ def test_plot():
         pyplot.close(ax.figure)
 
 
-@parametrize_with_checks([mm.PCA()])
-def test_sklearn(estimator, check):
-    check(estimator)
-
-
 def _expected_failures(estimator):
     if estimator.method != "stochastic":
         return {}
-    reason = "a step for each batch depends on which rows are in it"
-    return {
-        f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")
-    }
+    return weights_are_no_copies("a step for each batch depends on which rows are in it")
 
 
-@pytest.mark.conformance
-@parametrize_with_checks(
+@by_checks(
+    [mm.PCA()],
     [mm.PCA(1, method=m) for m in [*METHODS[1:], "stochastic"]] + [mm.PCA(1, whiten=True)],
-    expected_failed_checks=_expected_failures,
+    _expected_failures,
 )
-def test_sklearn_on_all_others(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
+def test_sklearn(estimator, check):
+    quietly(estimator, check)
 
 
 def test_constant_columns_are_exact_null_directions():

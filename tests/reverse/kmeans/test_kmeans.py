@@ -11,13 +11,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minimand as mm
 from minimand.reverse.kmeans.bound import lower_bound
 from minimand.reverse.kmeans.distances import REGISTRY
 from minimand.reverse.kmeans.rows import Rows
 from minimand.reverse.kmeans.seeding import plus_plus_rows
+from sklearn_checks import by_checks, quietly, weights_are_no_copies
 
 DISTANCES = ["euclidean", "cosine", "manhattan"]
 
@@ -295,31 +295,20 @@ def test_unknown_parameters_get_advice():
 
 def expected_failures(estimator):
     """As in scikit-learn: the rows that are drawn depend on how many there are."""
-    reason = "k-means++ draws other rows if rows are repeated or left out"
-    checks = ("dense", "sparse")
-    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in checks}
+    return weights_are_no_copies("k-means++ draws other rows if rows are repeated or left out")
 
 
-@parametrize_with_checks([mm.KMeans(3, random_state=0)], expected_failed_checks=expected_failures)
-def test_sklearn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
-
-
-@pytest.mark.conformance
-@parametrize_with_checks(
+@by_checks(
+    [mm.KMeans(3, random_state=0)],
     [
         mm.KMeans(3, distance="cosine", random_state=0),
         mm.KMeans(3, distance="manhattan", random_state=0),
         mm.KMeans(3, algorithm="minibatch", batch_size=20, random_state=0),
     ],
-    expected_failed_checks=expected_failures,
+    expected_failures,
 )
-def test_all_sklearn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
+def test_sklearn_checks(estimator, check):
+    quietly(estimator, check)
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine", "manhattan"])

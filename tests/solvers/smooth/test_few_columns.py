@@ -52,11 +52,28 @@ def test_newton_in_one_call_is_newton_step_by_step(loss, intercept, kind, monkey
     assert abs(value - model.certificate_.primal) <= 1e-9 * abs(value) + 1e-9
 
 
-def test_a_column_without_a_penalty_is_left_to_the_steps(monkeypatch):
+@pytest.mark.parametrize("free", [[0], [0, 1, 2, 3]])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_columns_without_a_penalty_need_no_steps(loss, free, monkeypatch):
+    """Nor do they differ from those of the steps, if they are not collinear."""
+    steps, make = _count(monkeypatch, Newton, "_steps"), LOSSES[loss]
+    y = (Y + RNG.standard_normal(90) > np.median(Y)).astype(int) if make is mm.Classifier else Y
+    weights = np.ones(4)
+    weights[free] = 0.0
+    model = make(loss, mm.L2(weights), 0.01, solver="newton", tol=1e-10)
+    found = model.fit(X[:, :4], y).coef_.copy()
+    assert model.certificate_.relative <= 1e-10
+    assert not steps
+    monkeypatch.setattr(Newton, "at_once", lambda *_: iter(()))
+    np.testing.assert_allclose(found, model.fit(X[:, :4], y).coef_, rtol=1e-4, atol=1e-6)
+    assert steps
+
+
+def test_collinear_columns_without_a_penalty_are_left_to_the_steps(monkeypatch):
     steps = _count(monkeypatch, Newton, "_steps")
     y = (np.median(Y) < Y).astype(int)
-    model = mm.Classifier("logistic", mm.L2([0.0, 1.0, 1.0, 1.0, 1.0]), 0.01, solver="newton")
-    assert model.fit(X, y).certificate_.relative <= 1e-6
+    model = mm.Classifier("logistic", "no_penalty", solver="newton")
+    assert model.fit(X, y).certificate_.relative <= 1e-6  # a column is constant, like the intercept
     assert steps
 
 

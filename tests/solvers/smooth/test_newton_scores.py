@@ -240,3 +240,23 @@ def test_copies_leave_the_data_alone():
     fitted(problem(X, y, 1e-3))
     assert np.array_equal(X, before[0])
     assert np.array_equal(y, before[1])
+
+
+@pytest.mark.parametrize("units", [1e-30, 1e-4, 1e4, 1e8])
+def test_columns_beyond_single_precision(units):
+    # Products of conjugate gradients are rough where they may be: not for such columns.
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 30))
+    X[:, 1] = X[:, 0] + 1e-6 * rng.standard_normal(200)
+    X[:, 2] *= units
+    y = (X[:, 3:11] + rng.standard_normal((200, 8))).argmax(axis=1)
+    model = mm.Classifier(mm.Multinomial(), "l2", alpha=1e-6, solver="newton").fit(X, y)
+    assert model.certificate_.relative <= 1e-6
+
+
+def test_many_classes_on_columns_of_many_units():
+    rng = np.random.default_rng(26)
+    X = rng.standard_normal((130, 8)) * 10.0 ** rng.integers(-3, 4, 8)
+    y = np.append(np.arange(70), rng.integers(0, 70, 60))
+    model = mm.Classifier(mm.Multinomial(), "l2", alpha=1e-3).fit(X, y)
+    assert model.certificate_.relative <= 1e-6

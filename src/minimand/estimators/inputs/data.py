@@ -81,12 +81,7 @@ def check_labels(y: AnyArray) -> None:
     """Y must hold labels of one type: strings, booleans, whole numbers, but no measurements."""
     if y.dtype.kind == "O":
         refuse_mixed(y, "y")
-    if (
-        is_plain(y, "iub")
-        and y.ndim == 1
-        and (y.dtype.kind != "f" or (y == np.rint(y)).all())
-        and distinct(y).size <= _FEW
-    ):
+    if few_labels(y) is not None:
         return
     try:
         check_classification_targets(y)
@@ -96,6 +91,19 @@ def check_labels(y: AnyArray) -> None:
             f"y holds no class labels (Unknown label type: {kind}): pass strings, booleans or "
             "whole numbers, or use minimand.Regressor for a continuous y."
         ) from error
+
+
+def few_labels(y: Any) -> AnyArray | None:
+    """The labels of y, sorted, if they are a few whole numbers or booleans; otherwise None.
+
+    Such labels need no other check: those of scikit-learn take as long as a small fit.
+    """
+    if not is_plain(y, "iub") or y.ndim != 1 or y.size == 0:
+        return None
+    if y.dtype.kind == "f" and not (y == np.rint(y)).all():
+        return None
+    found = distinct(y)
+    return found if found.size <= _FEW else None
 
 
 def n_columns(y: Any) -> int:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Unpack
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.parameters import check_count as check_integer
-from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import StoppedError, interrupt, undisturbed
 from ...certificate import Certificate
-from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.data import check_weights
 from ...features.low_rank import MEMORY, PivotedCholesky
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
 from ...kernels.rows import count
-from ..base import Course, Reverse
+from ..base import Course, FitsRows, Limits
 from ..rows import in_double, kernel_rows
 from .kernel_fits import KernelFound, of_a_factor, of_all_values, outputs_of
 from .pre_image import PreImages, check_pre_image
@@ -34,7 +32,7 @@ _RANK = 1000  # columns of a factor by default; safeguard: seconds
 _FEW = 50  # landmarks of a model for a fit that was stopped before it had any; safeguard
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
     r"""Principal components of the features φ(x) of a kernel.
 
     .. math:: \min_{B, Y} \tfrac12 \mathrm{tr}\,(I - YB)\,K\,(I - YB)^\top
@@ -108,26 +106,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         rank: int | None = None,
         pre_image: str = "auto",
         tol: float = 1e-6,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-        callbacks: Any = None,
-    ) -> None:
-        store_arguments(self, locals())
+        **limits: Unpack[Limits],
+    ) -> None: ...
 
     # Fitting ---------------------------------------------------------------------------------
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike = None) -> Self:
-        """Find the components.
-
-        Parameters
-        ----------
-        X : rows as the kernel takes them: a matrix, a frame, a sparse matrix, a list of strings
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            A weight of k counts as k copies of the row.
-        """
+    def _find(self, X: Any, sample_weight: ArrayLike) -> None:
+        """Find the components."""
         self._check_parameters()
         X = kernel_rows(self, X, REGISTRY.get(self.kernel), reset=True, copy=True)
         kind, X = precision(X), in_double(X)
@@ -143,7 +128,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
             self.kernel_, self.method_, self._kind = kernel, method, kind
             self._components, self._rows, self._centred = found, X, bool(self.center)
             self._store(found, weights, course)
-        return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike = None) -> AnyArray:
         """Find the components, and give the outputs of the rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Unpack
 
 import numpy as np
 from scipy import sparse
@@ -11,16 +11,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.parameters import check_count as check_integer
-from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
-from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.data import check_weights
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY
 from ...kernels.rows import count
-from ..base import Course, Reverse
+from ..base import Course, FitsRows, Limits
 from ..rows import in_double, kernel_rows
 from .normalized_fits import (
     EXACT,
@@ -39,7 +37,7 @@ _RANK = 500  # landmarks where the matrix would be larger; safeguard
 _FAINT = 1e-12  # eigenvalue, below which new rows get the output 0; safeguard
 
 
-class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
+class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
     r"""Normalised PCA, also called spectral embedding or Laplacian eigenmaps.
 
     .. math:: \max_{\tilde Y^\top \tilde Y = I} \mathrm{tr}\,\tilde Y^\top \tilde K \tilde Y,
@@ -105,26 +103,13 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         method: str = "auto",
         rank: int = _RANK,
         tol: float = 1e-6,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-        callbacks: Any = None,
-    ) -> None:
-        store_arguments(self, locals())
+        **limits: Unpack[Limits],
+    ) -> None: ...
 
     # Fitting ---------------------------------------------------------------------------------
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike = None) -> Self:
-        """Find the components.
-
-        Parameters
-        ----------
-        X : rows as the kernel takes them, or affinities
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            A weight of k counts as k copies of the row.
-        """
+    def _find(self, X: Any, sample_weight: ArrayLike) -> None:
+        """Find the components."""
         self._check_parameters()
         X = kernel_rows(self, X, REGISTRY.get(self.kernel), reset=True, copy=True)
         kind, X = precision(X), in_double(X)
@@ -143,7 +128,6 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
             found = self._found(problem, course)
             self._store(problem, found, weights, course)
             self.embedding_ = self._outputs(problem, found, X, weights).astype(kind)
-        return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike = None) -> AnyArray:
         """Find the components, and give the outputs of the rows."""

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, ArrayLike
 from ..._base.watch import undisturbed
 from ...certificate.relaxation import rows_operator
 from ...design import Design
-from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.matrix import as_matrix
-from ..base import Course, Reverse
+from ..base import Course, FitsRows, Limits
 from ..finite_squares import refuse_tiny, with_finite_squares
 from .iterative import DEFAULT_STEPS
 from .methods import METHODS, SIDE, Search
@@ -33,7 +31,7 @@ _UNKNOWN = (
 )
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
     r"""Principal component analysis: the reverse form of least squares with free outputs.
 
     .. math:: \min_{Y, U} \tfrac12 \|X - YU\|_F^2
@@ -124,27 +122,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         center: bool = True,
         tol: float = 1e-6,
         max_iter: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-        callbacks: Any = None,
-    ) -> None:
-        store_arguments(self, locals())
+        **limits: Unpack[Limits],
+    ) -> None: ...
 
     # Fitting ---------------------------------------------------------------------------------
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
-        """Find the components.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Design of shape (n_samples, n_features)
-            float32 stays float32; a sparse matrix is centred without being made dense.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            A weight of k counts as k copies of the row.
-        """
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike) -> None:
+        """Find the components."""
         self._check_parameters()
         X = with_finite_squares(as_matrix(self, X, reset=True))
         refuse_tiny(X)
@@ -160,7 +144,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
             self._store(found, total, design.shape[0], precision(X))
             self.method_, self.n_iter_ = method, max(course.iterations, 1)
             self._certify(found, course, total)
-        return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
         """Learn from one more batch of rows; the first call begins anew.
@@ -178,7 +161,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         check_against(self.n_components, d, d, "n_features")
         if stream is None:
             stream = self._new_stream(d)
-        with Course(self, FORMULA, X, solver="stream") as course, undisturbed():
+        with Course(self, FORMULA, X, solver="stream", stacklevel=4) as course, undisturbed():
             stream.update(design, weights)
             found = stream.found(self.n_components)
             self._stream = stream

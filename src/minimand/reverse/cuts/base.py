@@ -18,7 +18,7 @@ from ...estimators.inputs.data import check_weights
 from ...estimators.settings import check_real
 from ...kernels import REGISTRY as KERNELS
 from ...kernels import Kernel
-from ..base import Course, Reverse
+from ..base import Course, FitsRows
 from ..pictures import check_kind, silhouettes
 from .alternation import Clusters, Task, alternate, clusters_of, filled, in_order, seeded
 from .starts import in_few_groups, spectral_starts, two_directions
@@ -27,7 +27,7 @@ _INITS = ("spectral", "k-means++", "random")
 _OUT_OF_SAMPLE = ("centers", "regression")
 
 
-class KernelClusters(ClusterMixin, Reverse):
+class KernelClusters(ClusterMixin, FitsRows):
     """Base of the estimators that cluster rows by a matrix of pairs."""
 
     n_clusters: int

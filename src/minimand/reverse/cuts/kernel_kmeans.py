@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Unpack
 
 import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..._base.parameters import store_arguments
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
-from ...estimators.callbacks import with_callbacks
 from ...features.low_rank import MEMORY, LowRank
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
-from ..base import Course
+from ..base import Course, Limits
 from ..components.conversions import kernel_from_reverse
 from ..rows import in_double, kernel_rows
 from .alternation import Task
@@ -107,24 +105,11 @@ class KernelKMeans(KernelClusters):
         beta: float = 1e-3,
         rank: int | None = None,
         memory: float | None = None,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callbacks: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        store_arguments(self, locals())
+        **limits: Unpack[Limits],
+    ) -> None: ...
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : rows that the kernel takes, n_samples of them
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 counts as two equal rows.
-        """
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike) -> None:
+        """Cluster the rows."""
         self._check_parameters()
         kernel = REGISTRY.get(self.kernel)
         kernel.check_parameters()
@@ -152,7 +137,6 @@ class KernelKMeans(KernelClusters):
                 )
                 self.n_iter_, self.history_ = course.iterations + 1, course.history
                 self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
-        return self
 
     def _posed(self, X: Any, kernel: Kernel, weights: Array, k: int) -> tuple[Task, Array | None]:
         """The task on K or a factor of it, and the diagonal of what a factor leaves out."""

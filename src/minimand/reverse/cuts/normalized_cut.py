@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..._base.parameters import store_arguments
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate, Kind
-from ...estimators.callbacks import with_callbacks
 from ...kernels import REGISTRY, Kernel, Precomputed
-from ..base import Course
+from ..base import Course, Limits
 from ..components.conversions import kernel_from_reverse
 from .affinities import affinity_of
 from .alternation import Clusters, Task
@@ -97,25 +95,11 @@ class NormalizedCut(KernelClusters):
         out_of_sample: str = "centers",
         beta: float = 1e-3,
         memory: float | None = None,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callbacks: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        store_arguments(self, locals())
+        **limits: Unpack[Limits],
+    ) -> None: ...
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
-        """Cut the graph of the rows.
-
-        Parameters
-        ----------
-        X : rows that the kernel takes, n_samples of them
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 counts as two equal nodes: Λ = Δ(Ks). The neighbours of a `NeighborGraph`
-            do not depend on it.
-        """
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike) -> None:
+        """Cut the graph of the rows."""
         self._check_parameters()
         affinity = affinity_of(self.kernel, self.memory)
         X = affinity.read(self, X, reset=True)
@@ -137,7 +121,6 @@ class NormalizedCut(KernelClusters):
                 self.certificate_ = self._certified(course, task, weights)
                 self.n_iter_, self.history_ = course.iterations + 1, course.history
                 self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
-        return self
 
     def _store(self, task: Task, found: Clusters, weights: Array) -> None:
         self._store_centres(task, found)

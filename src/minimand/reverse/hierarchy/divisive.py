@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, Unpack
 
 import numpy as np
 from sklearn.base import ClusterMixin, clone
@@ -13,18 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._base.parameters import store_arguments
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
 from ...certificate.relaxation import top_of_rows
 from ...design import Design
-from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
 from ...kernels import REGISTRY as KERNELS
 from ...kernels.rows import count, picked
-from ..base import Course, Reverse
+from ..base import Course, FitsRows, Limits
 from ..finite_squares import refuse_tiny, with_finite_squares
 from .branches import Branch, Division, scatter_of
 from .nearest import means
@@ -34,7 +32,7 @@ _ORDERS = ("largest", "worst")
 _SAME = 1e-12  # of the sum of squares of all rows; safeguard: less is rounding of equal rows
 
 
-class Divisive(ClusterMixin, Reverse):
+class Divisive(ClusterMixin, FitsRows):
     r"""Hierarchical clustering from the top down: one cluster is divided in two, again and again.
 
     All samples start as one cluster. In every step one cluster is chosen, and k-means or a
@@ -109,26 +107,11 @@ class Divisive(ClusterMixin, Reverse):
         by: Any = "kmeans",
         first: str = "largest",
         kernel: Any = None,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callbacks: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        store_arguments(self, locals())
+        **limits: Unpack[Limits],
+    ) -> None: ...
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
-        """Divide the samples until there are enough clusters.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Or what ``kernel`` takes.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            A sample of weight 2 counts as two; one of weight 0 has no say, and gets the cluster
-            that `predict` gives it.
-        """
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike) -> None:
+        """Divide the samples until there are enough clusters."""
         self._check_limits()
         splitter = self._splitter()
         if self.first not in _ORDERS:
@@ -152,7 +135,6 @@ class Divisive(ClusterMixin, Reverse):
             with undisturbed():
                 self._store(division, X, s, course)
         self._warn_if_equal(course)
-        return self
 
     def _divisions(
         self, division: Division, X: Any, weights: Any, s: Array, scatter: Any, splitter: Any
@@ -303,5 +285,5 @@ class Divisive(ClusterMixin, Reverse):
                 f"{self.n_clusters}, since the samples left in each of them could not be divided: "
                 "they are equal, or nearly so.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -14,14 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import _core
 from ..._base.available import available_if
-from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
-from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs import data
 from ...estimators.settings import check_whole
-from ..base import Course, Reverse
+from ..base import Course, FitsRows, Limits
 from ..pictures import check_kind, silhouettes
 from .batches import MiniBatches
 from .certified import certified, judged
@@ -54,7 +52,7 @@ def _has_running_means(model: Any) -> bool:
     return True
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Reverse):
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, FitsRows):
     r"""k-means: min over labels and centres of Σᵢ sᵢ·cost(xᵢ, c of its cluster).
 
     .. math:: \min_{Y, U} \|X - YU\|_F^2, \quad Y \in \{0, 1\}^{n \times k},\ Y1 = 1
@@ -147,31 +145,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
         batch_size: int = 1024,
         tol: float = 1e-6,
         max_iter: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        store_arguments(self, locals())
+        **limits: Unpack[Limits],
+    ) -> None: ...
 
     # Fitting -----------------------------------------------------------------------------------
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            A row of weight w counts like w copies of it, and a row of weight 0 is ignored.
-
-        Raises
-        ------
-        Interrupted
-            After Ctrl-C; its ``result`` is this estimator with the model found so far.
-        """
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike) -> None:
+        """Find the clusters."""
         starts = self._check_parameters()
         rows = rows_of_fit(self, X, sample_weight, REGISTRY.get(self.distance))
         start = start_of(self.init, self.n_clusters, rows.shape[1])
@@ -199,7 +179,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
                 course.ends_at(f"max_iter={self.max_iter}")
         if np.count_nonzero(self.counts_) < self.n_clusters:
             _warn_of_duplicates(np.unique(self.labels_).size, self.n_clusters)
-        return self
 
     def _store(self, course: Course, rows: Rows, found: Found) -> None:
         """Set the attributes of a fit."""
@@ -333,5 +312,5 @@ def _warn_of_duplicates(found: int, asked: int) -> None:
         f"Number of distinct clusters ({found}) found smaller than n_clusters ({asked}). Possibly "
         "due to duplicate points in X.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

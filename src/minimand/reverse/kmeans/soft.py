@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -11,14 +11,12 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import look, undisturbed
 from ...certificate import Certificate
-from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs import data
 from ...estimators.settings import check_real, check_whole
-from ..base import Course, Reverse
+from ..base import Course, FitsRows, Limits
 from .bound import lower_bound
 from .distances import REGISTRY
 from .rows import Rows, rows_of_fit
@@ -76,7 +74,7 @@ class Form(NamedTuple):
         return hard * float(k) ** (1.0 - self.number)
 
 
-class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Reverse):
+class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, FitsRows):
     r"""Soft k-means: shares Y ≥ 0 with rows that sum to one in place of labels.
 
     .. math:: \min_{Y, U} \sum_i s_i \sum_c y_{ic} \|x_i - u_c\|^2 + \tau\, y_{ic} \log y_{ic}
@@ -143,23 +141,11 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         init: Any = "k-means++",
         tol: float = 1e-6,
         max_iter: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        store_arguments(self, locals())
+        **limits: Unpack[Limits],
+    ) -> None: ...
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-        """
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike) -> None:
+        """Find the clusters."""
         self._check_parameters()
         rows = rows_of_fit(self, X, sample_weight, REGISTRY.get("euclidean"))
         start = start_of(self.init, self.n_clusters, rows.shape[1])
@@ -178,7 +164,6 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
                 self.history_ = course.history
                 self.certificate_ = _certified(course, rows, form, centers, primal, scale)
                 self.history_.end(primal, self.certificate_.dual, self.certificate_.gap)
-        return self
 
     def _steps(
         self, course: Course, rows: Rows, form: Form, centers: Array, scale: float

@@ -11,6 +11,8 @@ from sklearn.utils import check_random_state
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import stoppable
 from ...solvers.stochastic.learner import Learner
+from ..parameters import ReadsParameters
+from ..predictions import PredictsLabels, PredictsNumbers
 from .passes import Epochs, Learnt, OnlineRule
 
 MOST = np.iinfo(np.int32).max
@@ -32,7 +34,7 @@ def _second(random: Any) -> int:
     return int(random.randint(MOST))
 
 
-class Online:
+class Online(ReadsParameters):
     """Mixin in front of a scikit-learn class that runs its updates in our compiled passes.
 
     scikit-learn checks parameters and data, splits rows for early stopping and sets the step count
@@ -68,7 +70,7 @@ class Online:
         return coef, np.array([learnt.b for learnt in scores], dtype=X.dtype)
 
 
-class OnlineRegressor(Online):
+class OnlineRegressor(Online, PredictsNumbers):
     """One score, a number."""
 
     def _fit_regressor(self: Any, X: Any, y: AnyArray, *how: Any) -> None:
@@ -89,7 +91,7 @@ class OnlineRegressor(Online):
             self.coef_ = coef[0]
 
 
-class OnlineClassifier(Online):
+class OnlineClassifier(Online, PredictsLabels):
     """Two classes are one score, more are one-versus-rest."""
 
     def _fit_binary(self: Any, X: Any, y: AnyArray, **how: Any) -> None:

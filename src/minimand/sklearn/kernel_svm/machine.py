@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ from ...report.progress import Bar
 from ...solvers import Control, State
 from ...solvers.kernel.machines import BoxSolution, solve_all
 from ...solvers.kernel.tasks import BoxTask
+from ..parameters import ReadsParameters
 
 _MEMORY = 2e9  # bytes of kernel rows; convention
 _LARGE = 1e10  # what stands for C=inf; safeguard: bounds must be finite
@@ -66,16 +66,10 @@ def _check_squares(X: Any) -> None:
         )
 
 
-class KernelMachine(CallbackSupportMixin):
+class KernelMachine(ReadsParameters, CallbackSupportMixin):
     """Mixin in front of scikit-learn's class, which keeps its parameters and attributes."""
 
     certificate_: Certificate
-
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> Any:
-        """The parameter names, cached: scikit-learn inspects the signature again at every fit."""
-        return super()._get_param_names()
 
     @with_callbacks
     def fit(self: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Any:

@@ -12,7 +12,7 @@ from ..._base.typing import Array, BoolArray, IntArray
 from ...design import KernelDesign
 
 _FOLDS = 5  # convention: as in libsvm
-_STEPS = 100  # safeguard: they converge quadratically
+_STEPS = 100  # Newton steps; safeguard: they converge quadratically
 _SETTLED = 1e-14  # of the mean cross entropy that a step gains; safeguard: some ulp
 _FLAT = 1e-12  # curvature of a sample at least; safeguard: far scores have none
 

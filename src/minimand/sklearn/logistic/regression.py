@@ -13,6 +13,7 @@ from ..._base.typing import AnyArray, Array
 from ...audit.foreign.objectives import Problem
 from ..base import Fit, Minimiser, own_tolerance
 from ..classes import classes_of
+from ..predictions import PredictsLabels
 from .absent_classes import in_all_classes, of_present_classes
 
 _DEFAULTS = {
@@ -21,7 +22,7 @@ _DEFAULTS = {
 }
 
 
-class LogisticRegression(Minimiser, linear_model.LogisticRegression):
+class LogisticRegression(Minimiser, PredictsLabels, linear_model.LogisticRegression):
     r"""Logistic regression, as `sklearn.linear_model.LogisticRegression`, with a certificate.
 
     .. math:: \min_{w,b} C \sum_i s_i \log(1 + e^{-y_i (x_i^T w + b)})

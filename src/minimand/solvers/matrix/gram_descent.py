@@ -66,7 +66,8 @@ class Descent:
             image = self.metric.times(new)
             moved, bent = new - self._ahead, image - self._ahead_image
             # The parabola of curvature ``top`` must lie above the objective between both points.
-            if float(np.vdot(moved, bent)) <= (1.0 + 1e-9) * top * float(np.vdot(moved, moved)):
+            # A step whose numbers overflow ends here, too.
+            if not float(np.vdot(moved, bent)) > (1.0 + 1e-9) * top * float(np.vdot(moved, moved)):
                 break
             self._top *= _SHORTER
         if float(np.vdot(self._ahead - new, new - self.w)) > 0:

@@ -11,23 +11,21 @@ from ..._base.typing import Array, IntArray
 from ..._base.watch import interrupt
 from ...certificate import Finding
 from ...certificate.gram_models import GramModels
-from ...certificate.least_squares import Models
 from ...certificate.smooth_models import smooth_findings
 from ...problem.condensed import Sums, sums
 from ...problem.objective import Objective
 from ...problem.path_gram import PathGram
 from ..base import Control
 from .blocks import Settler
+from .certified_models import NUMBERS, squares_findings
 from .gram_kernels import FeatureKernel, GramKernel, Squares
 from .trail import Trail
 
 MOST_COLUMNS = 5000  # columns of the Gram of a path; safeguard of memory: 200 MB
 
-_EVERYTHING = 1000  # columns, up to which all are used at once; a guess, not swept
-_NUMBERS = 1 << 22  # scores or slopes held at a time, beside the solutions; safeguard of memory
+EVERYTHING = 1000  # columns, up to which all are used at once; a guess, not swept
 _TOGETHER = 8  # alphas per block while columns are added; from a prototype, not swept here
 _SHARE = 0.5  # share of the tolerance that may be left on the Gram; a Newton step leaves far less
-_CHARGE = 0.25  # share of the tolerance that the rounding of the Gram may take; safeguard
 
 
 class OnGram(Settler):
@@ -42,17 +40,17 @@ class OnGram(Settler):
         self._base, self._kernel, self._control = base, kernel, control
         self.name = kernel.solver
         n, d = base.design.shape
-        self._room = max(1, _NUMBERS // (max(n, d) * base.n_scores))
+        self._room = max(1, NUMBERS // (max(n, d) * base.n_scores))
         self._models: GramModels | None = None  # a referee that needs no pass over the data
-        if d <= _EVERYTHING and base.n_scores == 1 and isinstance(kernel, FeatureKernel):
+        if d <= EVERYTHING and base.n_scores == 1 and isinstance(kernel, FeatureKernel):
             models = GramModels(base, sums(base) if known is None else known)
             self._models, self._square = models, models.square
             self._gram = PathGram.of_all(base.design, models.gram, models.linear)
-            self.most = self.least = max(1, _NUMBERS // d)
+            self.most = self.least = max(1, NUMBERS // d)
             return
         gradient = base.loss.gradient(base.null.z, base.y)
         self._square = base.row_total_of(np.square, gradient)
-        if d <= _EVERYTHING:
+        if d <= EVERYTHING:
             order = kernel.arranged(np.arange(d))
             gram = base.hessian(base.mass).matrix[np.ix_(order, order)]
             linear = base.backward(base.weigh(gradient))[order]
@@ -107,12 +105,5 @@ class OnGram(Settler):
         if self._base.n_scores > 1:
             yield from smooth_findings(self._base, problems, coefs)
             return
-        models = self._models
-        if models is not None and models.charges(coefs).max() <= _CHARGE * self._control.target:
-            yield from models.findings(problems, coefs)
-            return
-        for start in range(0, len(coefs), self._room):
-            some = coefs[start : start + self._room]
-            on_data = Models(self._base, some, np.zeros(len(some)))
-            for i, problem in enumerate(problems[start : start + self._room]):
-                yield on_data.finding(i, problem)
+        target = self._control.target
+        yield from squares_findings(self._base, self._models, problems, coefs, target)

@@ -7,19 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...certificate.gram_models import GramModels
 from ...penalties import Grouped
-from ...problem.condensed import Sums, is_worthwhile
+from ...problem.condensed import Sums, is_worthwhile, sums
 from ...problem.objective import Objective
 from ...problem.path_facts import PathFacts
 from .. import choose_solver, solve
 from ..base import Control, Solution, Solver
-from ..smooth.closed_form import ridge_path
+from ..smooth.closed_form import ridge_path, ridges_of_gram
 from .blocks import Blocks, Settler, form_of
-from .certified_models import certify_models
+from .certified_models import certified, certify_models, squares_findings
 from .gram_kernels import FeatureKernel, GramKernel, GroupKernel
 from .on_columns import OnColumns
 from .on_curves import OnCurves
-from .on_gram import MOST_COLUMNS, OnGram
+from .on_gram import EVERYTHING, MOST_COLUMNS, OnGram
 from .trail import Trail
 
 _FAILURES = 3  # alphas that a settler may fail at before it is no longer used; safeguard
@@ -50,7 +51,7 @@ def solve_path(
     convex = at(base, 1.0).convex
     base = base.with_path_facts(PathFacts() if convex else None)
     automatic = isinstance(solver, str) and solver == "auto"
-    all_at_once = _ridge_solutions(base, at, alphas, control) if automatic else None
+    all_at_once = _ridge_solutions(base, at, alphas, control, known) if automatic else None
     if all_at_once is not None:
         yield from all_at_once
         return
@@ -166,11 +167,12 @@ def _sparse_models(objective: Objective) -> bool:
 
 
 def _ridge_solutions(
-    base: Objective, at: At, alphas: Sequence[float], control: Control
+    base: Objective, at: At, alphas: Sequence[float], control: Control, known: Sums | None
 ) -> list[Solution] | None:
     """Squared loss and L2 on every column: all solutions from one factorisation.
 
-    They are certified in two passes; one that misses the tolerance is solved by itself.
+    They are certified from the sums over the rows if there are more rows than columns, else in two
+    passes; one that misses the tolerance is solved by itself.
     """
     side = min(base.design.shape)
     most = _LARGEST_SIDE[len(alphas) >= _MANY_ALPHAS]
@@ -185,6 +187,12 @@ def _ridge_solutions(
     if l2 is None or not (l2 > 0).all():
         return None
     problems = [at(base, alpha) for alpha in alphas]
-    coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))
     origin = [("closed_form", 1, "")] * len(problems)
-    return list(certify_models(unit, problems, coefs, intercepts, control, origin))
+    n, d = base.design.shape
+    if n < d or d > EVERYTHING:
+        coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))
+        return list(certify_models(unit, problems, coefs, intercepts, control, origin))
+    models = GramModels(base, sums(base) if known is None else known)
+    coefs = ridges_of_gram(models.gram, models.linear, l2, np.asarray(alphas, dtype=float))
+    findings = squares_findings(base, models, problems, coefs, control.tol * base.scale)
+    return list(certified(problems, findings, control, origin))

@@ -188,13 +188,19 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
         coefs = _path_row_times(objective, root, alphas)
     else:
         matrix, mean = objective.own_hessian
-        gram = matrix * np.outer(root, root)
-        coefs = shifted_solutions(gram, -root * null.slope, np.asarray(alphas, float)) * root
+        coefs = ridges_of_gram(matrix, null.slope, l2, alphas)
     intercepts = np.zeros(len(alphas))
     if objective.intercept:
         mean = objective.moments(objective.mass).first if mean is None else mean
         intercepts = objective.null.b - coefs @ mean
     return coefs, intercepts
+
+
+def ridges_of_gram(gram: Array, linear: Array, l2: Array, alphas: Array) -> Array:
+    """The minimisers of ½wᵀG w + linearᵀw + ½alpha·wᵀdiag(l2) w, a row for each alpha."""
+    root = 1.0 / np.sqrt(l2)
+    scaled = gram * np.outer(root, root)
+    return shifted_solutions(scaled, -root * linear, np.asarray(alphas, float)) * root
 
 
 def _path_row_times(objective: Objective, root: Array, alphas: Array) -> Array:

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas
 
+from ... import _core
 from ..._base.linear_system import Solve, factorise, solver_for
+from ..._base.threads import one_blas_thread
 from ..._base.typing import Array, BoolArray
-from ...design import Standardized
+from ...design import RoughProducts, Standardized
 from ...losses.curvature import Curvature, Simplex
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, dot
@@ -27,10 +29,14 @@ from .newton_systems import Direction, Step
 
 _FORCING = 0.1  # share of the gradient that conjugate gradients may leave; measured on MNIST
 _MOST = 500  # products of one step; safeguard
+_TOO_MANY = 250  # products of a step, beyond which the next one factorises; safeguard
+_SMALL = 1500  # unknowns, up to which it does; safeguard
 _GRAM_COLUMNS = 2000  # columns, up to which a Gram preconditions; safeguard
 _PRODUCT = 0.3, 0.8  # units of `costs` per number, dense and sparse, and score; measured on MNIST
 _CALLS = 2e6  # units that making a Gram takes, whatever its size; measured: about 1 ms
 _GAIN, _GAIN_OF_NEW = 0.5, 0.2  # share of products that a Gram saves, or a new one; measured, MNIST
+_RANGE = 1e-20, 1e20  # mean squares of columns for single precision; safeguard
+_LITTLE, _PATIENCE = 0.5, 2  # so many steps that leave this share of the gap are slow; safeguard
 _GRAM_ROWS = 6  # rows per column in that Gram; measured on MNIST, where all rows gain 10 % more
 
 
@@ -114,12 +120,54 @@ class ScoresKrylov(_Centred):
     exact = False
     products = 0  # products of the last step
 
+    def __init__(self, objective: Objective, form: Separable, control: Control) -> None:
+        super().__init__(objective, form, control)
+        self._penalty = _Quadratic(form.l2)
+        self._rough = self._rough_products()
+        self._before, self._slow = np.inf, 0
+
+    def _rough_products(self) -> RoughProducts | None:
+        """Products in single precision, where no column leaves its range."""
+        objective = self._objective
+        sizes = objective.spread[objective.spread > 0]
+        low, high = _RANGE
+        if not (self._penalty.everywhere and sizes.size):
+            return None
+        if not low <= float(sizes.min()) <= float(sizes.max()) <= high:
+            return None
+        return objective.design.rough_products(self._control.memory)
+
     def __call__(self, curvature: Curvature, gradient: Array) -> Step:
-        """Solve until the residual is a tenth of the gradient."""
+        """Solve until the residual is a tenth of the gradient.
+
+        Products are rough as long as steps lower the gap: single precision may be too little for
+        columns that are all but collinear. A step of very many products is the last of its kind
+        if the Hessian has few unknowns.
+        """
+        if self.products >= _TOO_MANY and self._is_small:
+            return ScoresCholesky(self._objective, self._form, self._control)(curvature, gradient)
+        gap = self._penalty.conjugate(gradient) if self._rough is not None else 0.0
+        self._slow = self._slow + 1 if gap > _LITTLE * self._before else 0
+        self._before = gap
+        if self._slow >= _PATIENCE:
+            self._rough = None
+        with one_blas_thread():  # else its threads spin between our own products
+            table = self._solution(curvature, gradient)
+            if self._rough is not None and not dot(table[:-1], gradient) < 0:
+                self._rough = None
+                table = self._solution(curvature, gradient)
+        return self._step(table)
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether the Hessian can be factorised."""
+        size = (self._objective.n_features + 1) * self._objective.n_scores
+        return size <= _SMALL and 3 * 8 * size * size <= self._control.memory
+
+    def _solution(self, curvature: Curvature, gradient: Array) -> Array:
         precondition = self._preconditioner(curvature)
         self.products = 0
-        penalty = _Quadratic(self._form.l2)
-        nothing = np.zeros(0)
+        penalty, nothing = self._penalty, np.zeros(0)
 
         def product(table: Array) -> tuple[Array, Array]:
             self.products += 1
@@ -129,17 +177,17 @@ class ScoresKrylov(_Centred):
 
         right = self._table(-gradient)
         stop = self._good_enough(penalty, gradient)
-        return self._step(conjugate_gradients(product, right, precondition, stop, _MOST)[0])
+        return conjugate_gradients(product, right, precondition, stop, _MOST)[0]
 
     def _image(self, curvature: Curvature, table: Array) -> Array:
         """The Hessian of the loss times a step, for centred columns."""
         if not self._objective.intercept:
-            image = self._objective.scores_product(table, curvature)
+            image = self._objective.scores_product(table, curvature, self._rough)
             image[-1] = 0.0
             return image
         b = table[-1].copy()
         table[-1] -= self._mean @ table[:-1]  # in place: a copy of a wide table takes as long
-        image = self._objective.scores_product(table, curvature)
+        image = self._objective.scores_product(table, curvature, self._rough)
         table[-1] = b
         # image −= mean·totalᵀ, in place: the transpose of a C-ordered table is in BLAS's order.
         blas.dger(-1.0, image[-1], self._mean, a=image[:-1].T, overwrite_a=1)
@@ -179,7 +227,8 @@ class ScoresKrylov(_Centred):
         diagonal = np.maximum(objective.spread - self._mean**2, EPS * objective.spread) * total
         diagonal = np.append(diagonal, total) + l2
         diagonal[diagonal <= 0] = 1.0
-        return lambda residual: residual / diagonal[:, None]
+        inverse = 1.0 / diagonal
+        return lambda residual: _core.scale_rows(residual, inverse)
 
     @property
     def _pays_for_gram(self) -> bool:

@@ -329,7 +329,8 @@ class _Restricted:
             price = self._price(slope, new)
             if price <= 1.8 * goal:  # 1.8: factor of the goal; safeguard
                 break
-            share = _share(goal / min(price, self.gap)) if attempt else _ROUGH
+            left = min(price, self.gap)
+            share = _share(goal / left) if attempt and left > goal else _ROUGH
             shift += polish_on_columns(model, self.form, new, self.spread, slope, enough, share)
         return new, shift
 

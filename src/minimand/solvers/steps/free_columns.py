@@ -29,9 +29,9 @@ class _System(NamedTuple):
 def free_squares(objective: Objective, control: Control) -> Iterator[Finding]:
     """The null model, then the minimiser and its refinements.
 
-    With fewer rows than columns the minimiser is the model of least norm that fits every row, and
-    θ = 0 proves it. With more rows, θ is the residuals, whose slopes vanish up to rounding. There
-    is no point where X is sparse, or all but singular.
+    With fewer rows than columns the minimiser is that of least norm; if it fits every row, θ = 0
+    proves it. Otherwise θ is the residuals, whose slopes vanish up to rounding. There is no point
+    where X is sparse, or where its rank is not clear.
     """
     form = objective.penalty.sum_over_features
     if form is None or not _concerns(objective, form, control):
@@ -76,8 +76,8 @@ def _of_columns(objective: Objective) -> _System | None:
 
 
 def _of_rows(objective: Objective) -> _System | None:
-    """X_c dw = residual with the least ‖dw‖, if no row depends on others."""
-    rows = objective.independent_rows
+    """The shortest dw that brings X_c dw nearest to the residuals, if the rank is clear."""
+    rows = objective.row_space
     if rows is None:
         return None
     mean = np.zeros(objective.n_features) if rows.centre is None else rows.centre

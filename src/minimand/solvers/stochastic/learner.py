@@ -133,7 +133,8 @@ class Learner:
             slopes = (coded[0].kind, coded[0].parts, np.empty(0), left)
             sign = self.layout.by_row([c.sign for c in coded])
             shift = self.layout.by_row([c.shift for c in coded])
-            self._pass(first, slopes, (sign, shift, weight, order), steps, 1.0, moves)
+            record = self._record(first, slopes, (sign, shift, weight, order), steps, 1.0)
+            self._pass(first, record, moves)
             return
         n = first.n_samples
         ones = self.layout.by_row([np.ones(n)] * self.layout.models)
@@ -145,7 +146,8 @@ class Learner:
             rows = order[start : start + batch]
             self.layout.set_rows(given, rows, self._slopes(problems, rows))
             slopes = (_GIVEN, _NO_PIECES, given, False)
-            self._pass(first, slopes, (ones, zeros, weight, rows), steps, 1.0 / rows.size)
+            lines = (ones, zeros, weight, rows)
+            self._pass(first, self._record(first, slopes, lines, steps, 1.0 / rows.size))
 
     def _lay_out(self, objective: Objective, steps: Steps) -> None:
         """Lay the numbers out anew if these steps, or rows of this kind, need other ones."""
@@ -175,17 +177,9 @@ class Learner:
             for i, p in enumerate(problems)
         ]
 
-    def _pass(
-        self,
-        objective: Objective,
-        slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool],
-        rows: tuple[Array, Array, Array, AnyArray],
-        steps: Steps,
-        tick: float,
-        moves: Array | None = None,
-    ) -> None:
-        given = self._record(objective, slopes, rows, steps, tick)
-        sign, shift, weight, order = rows
+    def _pass(self, objective: Objective, given: RowSteps, moves: Array | None = None) -> None:
+        """Take the steps, some rows at a time, so that a fit can be stopped between them."""
+        sign, shift, weight, order = given.rows
         fields, scalars = self.fields.reshape(-1), self.scalars.reshape(-1)
         counted = np.empty(0) if moves is None else moves
         each = _STEP * self.layout.models * objective.design.nnz / max(objective.n_samples, 1)

@@ -19,7 +19,8 @@ from .penalised import ChainPoint, Model, ScoredPoint
 from .steps import LimitedMemory, newton_direction, search
 
 LARGEST = 1e9  # bytes of what is kept beside the data if there is no limit; safeguard
-_PAIRS = 40  # steps that L-BFGS remembers; measured on OCR words and CoNLL-2000
+_PAIRS = 40  # steps that L-BFGS remembers; measured on OCR words
+_PAIRS_IF_SPARSE = 20  # the same where they cost as much as a pass; measured on CoNLL-2000
 _NEAR = 1e-5  # share of the scale, below which Newton steps are taken; measured on OCR words
 _SLOW = (
     1e-3  # share of P that a step must gain, or with an l1 part a Newton step follows; safeguard
@@ -58,7 +59,7 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
     point: ChainPoint = model.scored(w)
     bytes_each = 16.0 * max(point.w.size, 1)
     most = int(min(control.memory, LARGEST) / bytes_each)
-    memory = LimitedMemory(min(max(most, 3), _PAIRS))
+    memory = LimitedMemory(min(max(most, 3), _PAIRS_IF_SPARSE if model.direct else _PAIRS))
     metric: Metric | None = None
     refresh, iteration, slow = 0, 0, False
     while True:
@@ -67,7 +68,7 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
             scored = point = _with_scores(model, point)
             metric = model.metric(scored.terms)
             memory.fit(metric)
-            refresh = max(4, 2 * iteration)  # the curvature changes ever more slowly
+            refresh = max(4, (3 if metric.sound else 2) * iteration)  # it changes ever more slowly
         near = point.gap <= _NEAR * course.scale and metric.close
         newton = model.curved and (near or (problem.l1 > 0 and slow))
         if newton:
@@ -118,7 +119,7 @@ def _quasi_newton_step(
         if model.problem.l1:
             step = np.where(step * slope < 0, step, 0.0)
         # A metric of single tokens is too small where many features of a token move together.
-        loose = model.direct and memory.settled
+        loose = model.direct and (memory.settled or (metric.sound and not memory.empty))
         found = search(model, point, step, measure=memory.empty, loose=loose)
         if found is not None:
             return found

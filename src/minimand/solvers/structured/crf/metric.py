@@ -131,6 +131,11 @@ class Metric:
         """Whether M is near enough for conjugate gradients to need few products."""
         return False
 
+    @property
+    def sound(self) -> bool:
+        """Whether steps of length 1 are nearly always good."""
+        return False
+
     def solve(self, r: Array) -> Array:
         """M⁻¹r."""
         return r / self.diagonal
@@ -228,7 +233,7 @@ class Metrics:
     def at(self, terms: Terms) -> Metric:
         """The metric at a point with these terms of the loss."""
         problem = self._problem
-        p = self._marginals(terms)
+        p = self.marginals(terms)
         spread = p * (1.0 - p)
         spread *= problem.token_mass[:, None]
         ends, mass = problem.after_first, problem.token_mass
@@ -257,7 +262,7 @@ class Metrics:
             features = LabelsOfFeatures.of(*own, coef.sum(axis=1), layout)
         return ChainMetric(diagonal, layout, features)
 
-    def _marginals(self, terms: Terms) -> Array:
+    def marginals(self, terms: Terms) -> Array:
         """The marginals of tokens, from slopes mass·(p − [label])."""
         y, mass = self._problem.labels, self._problem.token_mass
         live = np.flatnonzero(mass > 0)

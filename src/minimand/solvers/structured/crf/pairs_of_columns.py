@@ -72,6 +72,11 @@ class PairProducts:
         return self._table.shape[0], self._by_weight.size
 
     @property
+    def of_table(self) -> tuple[IntArray, IntArray]:
+        """The weights that have a row of the table, rising, and their places in it."""
+        return self._by_row, self._places
+
+    @property
     def entries(self) -> TokenEntries:
         """The same features token by token."""
         known = TokenEntries.of(self._design.by_row)

@@ -24,6 +24,7 @@ from ..problem import ChainProblem
 from .likelihood import Likelihood, Scores, Terms
 from .metric import Metric, Metrics
 from .sparse_slope import Sloped
+from .strong_weights import with_strong_weights
 
 
 class Penalty(Protocol):
@@ -252,8 +253,13 @@ class ChainModel(Model):
         return Metrics(self.problem)
 
     def metric(self, terms: Terms) -> Metric:
-        """That of single tokens."""
-        return self._metrics.at(terms)
+        """That of single tokens; of sparse features the strongest weights are taken together."""
+        problem, found = self.problem, self._metrics.at(terms)
+        sparse = self.likelihood.direct
+        if sparse is None or found.close or problem.l1 or not problem.l2:
+            return found
+        curvature, p = found.diagonal - problem.l2, self._metrics.marginals(terms)
+        return with_strong_weights(found, problem, sparse, curvature, p)
 
     def bend(self, along: Scores) -> float:
         """By one pass over the chains."""

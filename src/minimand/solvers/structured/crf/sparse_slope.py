@@ -6,12 +6,13 @@ and labels is read or written. `Likelihood` keeps them instead: for lines and th
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from .... import _core
-from ...._base.typing import Array
+from ...._base.typing import Array, IntArray
 from ....design import SparseDesign
 from ..problem import ChainProblem, ChainWeights
 from .pairs_of_columns import PairProducts, TokenEntries
@@ -71,3 +72,44 @@ class SparseSlope:
         mass = problem.mass
         size = _core.dot(mass, np.abs(partition) + np.abs(path))
         return Sloped(_core.dot(mass, partition - path), size, slope)
+
+    @cached_property
+    def entries(self) -> float:
+        """Features of a token, in the mean."""
+        assert isinstance(self._problem.design, SparseDesign)
+        return float(self._problem.design.by_row.nnz / max(self._problem.n_tokens, 1))
+
+    @property
+    def work(self) -> float:
+        """Multiply-adds of one pass."""
+        problem, width = self._problem, self._table.shape[1]
+        return problem.n_tokens * width * (2.0 * self.entries + 3.0 * problem.n_labels)
+
+    @cached_property
+    def together(self) -> IntArray:
+        """Places of the weights whose joint curvature is known: those of the table, transitions."""
+        first, *sizes = self._problem.layout.sizes
+        coef = np.arange(first) if self._pairs is None else self._pairs.of_table[0]
+        return np.concatenate([coef, np.arange(first, first + sizes[0])])
+
+    def curvature(self, chosen: IntArray, rows: IntArray, mass: Array, p: Array) -> Array:
+        """The lower triangle of the joint curvature of chosen weights, in rising order.
+
+        From some tokens with these masses and probabilities of their labels, as if the labels of
+        their neighbours were known.
+        """
+        layout, k = self._problem.layout, self._problem.n_labels
+        first = layout.sizes[0]
+        coef, steps = chosen[chosen < first], chosen[chosen >= first] - first
+        if self._pairs is None:
+            row, label = np.divmod(coef, k)
+        else:
+            known, cells = self._pairs.of_table
+            row, label = np.divmod(cells[np.searchsorted(known, coef)], self._table.shape[1])
+        starts = np.searchsorted(row, np.arange(self._table.shape[0] + 1)).astype(np.int64)
+        transitions = np.full(k * k, -1, dtype=np.int32)
+        cells = steps if layout.transitions is None else layout.transitions[steps]
+        transitions[cells] = coef.size + np.arange(steps.size)
+        places = np.arange(coef.size, dtype=np.int32)
+        own = starts, label.astype(np.int32), places, transitions
+        return self._tokens.curvature(own, chosen.size, rows, mass, p)

@@ -1,4 +1,4 @@
-"""Rows of a wide matrix that do not depend on each other: the shortest model that fits them all."""
+"""The rows of a wide matrix: the shortest model that fits them best."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def centred(problem):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_shortest_model_is_that_of_the_pseudo_inverse(intercept):
     problem = objective(intercept)
-    rows, x = problem.independent_rows, centred(problem)
+    rows, x = problem.row_space, centred(problem)
     target = np.arange(N) - (problem.mass @ np.arange(N) if intercept else 0.0)
     np.testing.assert_allclose(rows.shortest(target), np.linalg.pinv(x) @ target, atol=1e-12)
     w = np.random.default_rng(1).standard_normal(D)
@@ -40,17 +40,34 @@ def test_the_shortest_model_is_that_of_the_pseudo_inverse(intercept):
 def test_the_spectrum_is_that_of_the_weighted_rows(intercept):
     problem = objective(intercept)
     weighted = np.sqrt(N * problem.mass)[:, None] * centred(problem)
-    values, rank = problem.independent_rows.spectrum
+    values, rank = problem.row_space.spectrum
     np.testing.assert_allclose(values, np.linalg.svd(weighted)[1], atol=1e-7)
     assert rank == np.linalg.matrix_rank(weighted) == N - intercept
 
 
-def test_dependent_rows_and_tall_matrices_are_none():
+@pytest.mark.parametrize("intercept", [True, False])
+def test_rows_that_depend_on_others_have_the_pseudo_inverse_under_the_masses(intercept):
     x = np.random.default_rng(0).standard_normal((N, D))
-    x[3] = x[1] - 2 * x[2]
-    assert objective(False, x).independent_rows is None
+    x[3] = x[1]
+    problem = objective(intercept, x)
+    rows, x, root = problem.row_space, centred(problem), np.sqrt(problem.mass)
+    assert rows.rank == N - 1 - intercept
+    target = np.arange(N) - (problem.mass @ np.arange(N) if intercept else 0.0)
+    expected = np.linalg.pinv(root[:, None] * x, rcond=1e-10) @ (root * target)
+    np.testing.assert_allclose(rows.shortest(target), expected, atol=1e-12)
+    w = np.random.default_rng(1).standard_normal(D)
+    np.testing.assert_allclose(
+        rows.projected(w), np.linalg.pinv(x, rcond=1e-10) @ x @ w, atol=1e-12
+    )
+    assert rows.spectrum.rank == rows.rank
+
+
+def test_rows_of_unclear_rank_and_tall_matrices_are_none():
+    x = np.random.default_rng(0).standard_normal((N, D))
+    x[3] = x[1] + 1e-6 * x[3]
+    assert objective(False, x).row_space is None
     tall = objective(True).with_penalty(mm.NoPenalty().bind(3, 0.0), columns=np.arange(3))
-    assert tall.independent_rows is None
+    assert tall.row_space is None
 
 
 @pytest.mark.parametrize("shape", [(60, 4), (12, 40), (41, 40)])

@@ -1,0 +1,71 @@
+"""Losses and penalties as users write them: formulas, and nothing else."""
+
+import numpy as np
+
+import minimand as mm
+from minimand.penalties import ConcavePenalty
+
+
+class Exponential(mm.Margin):
+    """exp(−m)."""
+
+    def psi(self, m):
+        return np.exp(-m)
+
+    def dpsi(self, m):
+        return -np.exp(-m)
+
+    def ddpsi(self, m):
+        return np.exp(-m)
+
+
+class SmoothHinge(mm.Margin):
+    """The hinge with a parabola between 0 and 1."""
+
+    def psi(self, m):
+        return np.where(m >= 1, 0.0, np.where(m <= 0, 0.5 - m, 0.5 * (1 - m) ** 2))
+
+    def dpsi(self, m):
+        return np.where(m >= 1, 0.0, np.where(m <= 0, -1.0, m - 1))
+
+    def ddpsi(self, m):
+        return ((m > 0) & (m < 1)).astype(float)
+
+
+class LogCosh(mm.Distance):
+    """log cosh r."""
+
+    def psi(self, r):
+        return np.abs(r) + np.log1p(np.exp(-2 * np.abs(r))) - np.log(2)
+
+    def dpsi(self, r):
+        return np.tanh(r)
+
+    def ddpsi(self, r):
+        return 1 - np.tanh(r) ** 2
+
+
+class Kinked(mm.Distance):
+    """|r|, whose kink is not said."""
+
+    def psi(self, r):
+        return np.abs(r)
+
+    def dpsi(self, r):
+        return np.sign(r)
+
+    def ddpsi(self, r):
+        return np.zeros_like(r)
+
+
+class Logarithm(ConcavePenalty):
+    """λ log(1 + t), without a prox."""
+
+    def curve(self, t, lam):
+        return lam * np.log1p(t)
+
+    def slope(self, t, lam):
+        return lam / (1 + t)
+
+    def formula(self, factor=1.0):
+        return f"{factor:g}·Σ log(1 + |wⱼ|)"
