@@ -18,14 +18,17 @@ MINIMAND_INLINE void size_row(const SparseRow<Scalar, Index>& row, std::span<con
 
 template <class Matrix>
 MINIMAND_INLINE void size_all(const Matrix& matrix, std::span<const double> factors,
-                              std::span<const double> middle, Range range,
+                              std::span<const double> middle, bool narrow, Range range,
                               std::span<double> squares, std::span<float> sizes) {
+  // Of a narrow row the middle was subtracted, in double precision.
+  constexpr double kRest = 0x1p-28;  // definition: times the unit of float at least that of double
   for (std::size_t i = range.begin; i < range.end; ++i) {
     double square, size;
     size_row(row_of(matrix, i), middle, square, size);
     if (!factors.empty()) square = factors.data()[i] * factors.data()[i] * square + 1.0;
     squares.data()[i] = square;
-    sizes.data()[i] = static_cast<float>(std::sqrt(size)) * kUp;
+    const double length = narrow ? std::sqrt(square) + kRest * std::sqrt(size) : std::sqrt(size);
+    sizes.data()[i] = static_cast<float>(length) * kUp;
   }
 }
 
@@ -109,15 +112,20 @@ MINIMAND_INLINE void score_other_centers(const DenseMatrix<Scalar>& centers,
     }                                                                                              \
   }                                                                                                \
   MINIMAND_CLONES void size_rows(const Matrix& matrix, std::span<const double> factors,            \
-                                 std::span<const double> middle, Range range,                      \
+                                 std::span<const double> middle, bool narrow, Range range,         \
                                  std::span<double> squares, std::span<float> sizes) {              \
-    size_all(matrix, factors, middle, range, squares, sizes);                                      \
+    size_all(matrix, factors, middle, narrow, range, squares, sizes);                              \
   }                                                                                                \
   MINIMAND_CLONES void add_rows(const Matrix& matrix, const SumsPart& part) {                      \
     add_all(matrix, part);                                                                         \
   }
 MINIMAND_FOR_EACH_ROWS(MINIMAND_DEFINE)
 #undef MINIMAND_DEFINE
+
+MINIMAND_CLONES void search_rows(const SearchState<DenseFloat64, float>& state, Measure,
+                                 Range range, DoubtfulRows<float>& block) {
+  search<Dots>(state, range, block);
+}
 
 #define MINIMAND_DEFINE(Matrix)                                                                    \
   MINIMAND_CLONES void score_others(const Matrix& centers, const Panels<ScalarOf<Matrix>>& panels, \

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "clusters/bounds.hpp"
+#include "clusters/scoring.hpp"
 #include "clusters/search.hpp"
 
 // The loops over rows of a search, compiled once per instruction set.
@@ -29,17 +29,21 @@ struct SumsPart {
 };
 
 // The loader resolves each of these functions to the clone for this processor.
-#define MINIMAND_DECLARE(Matrix)                                                         \
-  void search_rows(const SearchState<Matrix>& state, Measure measure, Range range,       \
-                   DoubtfulRows<ScalarOf<Matrix>>& block);                               \
-  void measure_rows(const SearchState<Matrix>& state, Measure measure, Range range,      \
-                    std::span<double> out);                                              \
-  void size_rows(const Matrix& matrix, std::span<const double> factors,                  \
-                 std::span<const double> middle, Range range, std::span<double> squares, \
-                 std::span<float> sizes);                                                \
+#define MINIMAND_DECLARE(Matrix)                                                    \
+  void search_rows(const SearchState<Matrix>& state, Measure measure, Range range,  \
+                   DoubtfulRows<ScalarOf<Matrix>>& block);                          \
+  void measure_rows(const SearchState<Matrix>& state, Measure measure, Range range, \
+                    std::span<double> out);                                         \
+  void size_rows(const Matrix& matrix, std::span<const double> factors,             \
+                 std::span<const double> middle, bool narrow, Range range,          \
+                 std::span<double> squares, std::span<float> sizes);                \
   void add_rows(const Matrix& matrix, const SumsPart& part);
 MINIMAND_FOR_EACH_ROWS(MINIMAND_DECLARE)
 #undef MINIMAND_DECLARE
+
+/// The same with narrow scores.
+void search_rows(const SearchState<DenseFloat64, float>& state, Measure measure, Range range,
+                 DoubtfulRows<float>& block);
 
 /// The best scores of some centres among all others, for centres as rows and in panels.
 void score_others(const DenseFloat32& centers, const Panels<float>& panels, Measure measure,

@@ -191,6 +191,15 @@ struct Leader {
   Values<Scalar> second;
   Numbers<Scalar> number;
 
+  /// From the first two vectors of scores.
+  MINIMAND_INLINE void begin(Values<Scalar> one, Numbers<Scalar> numbers, Values<Scalar> other,
+                             Numbers<Scalar> others) {
+    const auto ahead = other > one;
+    best = ahead ? other : one;
+    second = ahead ? one : other;
+    number = ahead ? others : numbers;
+  }
+
   MINIMAND_INLINE void meet(Values<Scalar> score, Numbers<Scalar> numbers) {
     const auto ahead = score > best;
     const Values<Scalar> beaten = ahead ? best : score;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <type_traits>
 
 #include "clusters/loops.hpp"
 #include "common/watch.hpp"
@@ -10,10 +11,15 @@
 namespace minimand {
 namespace {
 
-constexpr std::size_t kChunk = 1024;       // rows a thread takes at a time; safeguard
 constexpr std::size_t kGroupCenters = 16;  // least number of centres in a group; safeguard
 constexpr std::size_t kIncrements = 32;    // changes of sums until they are taken anew; safeguard
 constexpr double kUnit = 0x1p-52;          // twice the unit rounding of double; definition
+// Rows in double precision are scored in single precision while at most this share of those in
+// doubt has two centres that single precision cannot tell apart; safeguard: such a row is compared
+// with all centres, which takes about as long as the scores of ten.
+constexpr double kMostClose = 0.05;
+// Sizes of the rows for which that is tried; safeguard: no product overflows or underflows.
+constexpr double kLeastNarrow = 1e-10, kMostNarrow = 1e15;
 
 /// The rounding of a score of d terms in a type: 1.01 covers the terms of second order.
 template <class Scalar>
@@ -36,20 +42,22 @@ class Search final : public CenterSearch {
   Search(const Matrix& matrix, std::size_t n, std::size_t d, const SearchSettings& settings)
       : CenterSearch(n, d, settings), matrix_(matrix) {
     const std::size_t k = settings.clusters;
-    const std::size_t panels = (k + kPanel<Scalar> - 1) / kPanel<Scalar>;
+    // Groups of whole panels in both precisions
+    const std::size_t panels = (k + kPanel<float> - 1) / kPanel<float>;
     const std::size_t wanted = std::min(kMostGroups, (k + kGroupCenters - 1) / kGroupCenters);
-    panels_of_group_ = (panels + wanted - 1) / wanted;
-    groups_ = (panels + panels_of_group_ - 1) / panels_of_group_;
+    centers_of_group_ = (panels + wanted - 1) / wanted * kPanel<float>;
+    groups_ = (k + centers_of_group_ - 1) / centers_of_group_;
     width_ = (groups_ + kWide<float> - 1) / kWide<float> * kWide<float>;
     for (std::size_t c = 0; c < k; ++c) {
-      group_of_.push_back(static_cast<std::uint8_t>(c / kPanel<Scalar> / panels_of_group_));
+      group_of_.push_back(static_cast<std::uint8_t>(c / centers_of_group_));
     }
     sizes_.assign(n, 0.0f);
-    if (settings.measure == Measure::squares) {
-      squares_.resize(n);
-      parallel_ranges(n, 2 * stored_numbers(matrix), [&](Range range, std::size_t) {
-        size_rows(matrix_, settings_.factors, settings_.middle, range, squares_, sizes_);
-      });
+    // One panel of doubles is one of floats, too: then there is nothing to gain.
+    narrow_ = kCanNarrow && !settings.middle.empty() && k > kPanel<double>;
+    if (settings.measure == Measure::squares) size_all_rows();
+    if (narrow_) {
+      const float largest = *std::max_element(sizes_.begin(), sizes_.end());
+      if (!(largest > kLeastNarrow && largest < kMostNarrow)) widen();
     }
     reset();
   }
@@ -71,6 +79,7 @@ class Search final : public CenterSearch {
       lower_.resize(rows());
       by_group_.assign(rows() * width_, std::numeric_limits<float>::infinity());
     }
+    if (!(largest_center_ < kMostNarrow)) widen();
     const SearchPass pass = run();
     moved_ += pass.moved;
     first_ = !settings_.remember || !pass.complete;
@@ -87,7 +96,7 @@ class Search final : public CenterSearch {
   }
 
   void distances(std::span<double> out) const override {
-    const SearchState<Matrix> now = state();
+    const SearchState<Matrix> now = state(panels_);
     parallel_ranges(rows(), 2 * stored_numbers(matrix_), [&](Range range, std::size_t) {
       measure_rows(now, settings_.measure, range, out);
     });
@@ -120,6 +129,22 @@ class Search final : public CenterSearch {
     return std::span<const double>(centers_).subspan(c * columns(), columns());
   }
 
+  static constexpr bool kCanNarrow = std::is_same_v<Matrix, DenseFloat64>;
+
+  void size_all_rows() {
+    squares_.resize(rows());
+    parallel_ranges(rows(), 2 * stored_numbers(matrix_), [&](Range range, std::size_t) {
+      size_rows(matrix_, settings_.factors, settings_.middle, narrow_, range, squares_, sizes_);
+    });
+  }
+
+  /// From now on scores have the precision of the rows.
+  void widen() {
+    if (!narrow_) return;
+    narrow_ = false;
+    size_all_rows();
+  }
+
   /// How far every centre has gone since the last call, rounded up.
   void note_shifts(std::span<const double> centers) {
     const std::size_t k = clusters(), d = columns();
@@ -149,7 +174,7 @@ class Search final : public CenterSearch {
     const std::size_t k = clusters(), d = columns();
     const bool squares = settings_.measure == Measure::squares;
     const std::span<const double> m = settings_.middle;
-    std::vector<double> moved = centers_, offsets(k, 0.0);
+    std::vector<double> moved = centers_, offsets(k, 0.0), halves(k, 0.0);
     wholes_.assign(k, 0.0);
     largest_center_ = largest_offset_ = 0.0;
     for (std::size_t c = 0; c < k; ++c) {
@@ -160,13 +185,15 @@ class Search final : public CenterSearch {
         product += m[j] * moved[c * d + j];
       }
       const double size = size_of(std::span(moved).subspan(c * d, d), settings_.measure);
-      if (squares && settings_.factors.empty()) offsets[c] = -(product + 0.5 * size);
+      halves[c] = -0.5 * size;
+      if (squares && settings_.factors.empty()) offsets[c] = halves[c] - product;
       if (!squares && RowOf<Matrix>::kSparse) offsets[c] = -size;
       largest_center_ = std::max(largest_center_, squares ? std::sqrt(size) : size);
       largest_offset_ = std::max(largest_offset_, std::abs(offsets[c]));
     }
     if (!squares) largest_offset_ = 2.0 * largest_center_;  // rounding of the centres themselves
     panels_.pack(moved, offsets, d);
+    if (narrow_) narrow_panels_.pack(moved, halves, d);
   }
 
   /// Half the distance of every centre from the nearest other, rounded down: a row that is nearer
@@ -206,64 +233,60 @@ class Search final : public CenterSearch {
     return std::sqrt(std::max(0.0, square * (1.0 - unit) - 2.0 * (score + 2.0 * error)));
   }
 
-  SearchState<Matrix> state() const {
+  template <class Tile = Scalar>
+  SearchState<Matrix, Tile> state(const Panels<Tile>& panels) const {
     auto& self = const_cast<Search&>(*this);
-    const double unit = rounding_of<Scalar>(columns());
-    return {matrix_,
-            settings_.factors,
-            squares_,
-            sizes_,
-            self.labels_,
-            self.upper_,
-            self.lower_,
-            self.by_group_,
-            columns(),
-            centers_,
-            wholes_,
-            panels_,
-            groups_,
-            width_,
-            panels_of_group_,
-            group_of_,
-            shifts_,
-            half_gaps_,
-            fall_,
-            drifts_,
-            unit,
-            kUnit * static_cast<double>(columns() + 8),
-            largest_center_,
+    const std::size_t d = columns();
+    return {matrix_, settings_.factors, squares_, sizes_, self.labels_, self.upper_, self.lower_,
+            self.by_group_, d, centers_, wholes_, panels, groups_, width_,
+            centers_of_group_ / kPanel<Tile>, group_of_, shifts_, half_gaps_, fall_, drifts_,
+            rounding_of<Tile>(d), kUnit * static_cast<double>(d + 8), largest_center_,
             largest_offset_,
-            first_,
-            settings_.remember};
+            // Products that are rounded to zero
+            narrow_ ? static_cast<double>(d + 8) * std::numeric_limits<float>::min() : 0.0, first_,
+            settings_.remember, settings_.middle};
   }
 
   SearchPass run() {
-    const SearchState<Matrix> now = state();
-    const double pairs = static_cast<double>(rows()) * (first_ ? 1.0 : share_);
+    if constexpr (kCanNarrow) {
+      // The first rows show whether single precision tells centres apart.
+      if (narrow_ && first_) run_rows(state(narrow_panels_), {0, std::min(kChunk, rows())});
+      if (narrow_) return run_rows(state(narrow_panels_), {0, rows()});
+    }
+    return run_rows(state(panels_), {0, rows()});
+  }
+
+  /// Searches some rows; widens scores if too many rows had no clear winner.
+  template <class Tile>
+  SearchPass run_rows(const SearchState<Matrix, Tile>& now, Range range) {
+    const auto n = static_cast<double>(range.size());
+    const double pairs = n * (first_ ? 1.0 : share_);
     const double entries =
         static_cast<double>(stored_numbers(matrix_)) / std::max(1.0, static_cast<double>(rows()));
-    const double work =
-        8.0 * static_cast<double>(rows()) + pairs * entries * static_cast<double>(clusters()) / 4.0;
-    std::atomic<std::size_t> next = 0, moved = 0, compared = 0;
+    const double work = 8.0 * n + pairs * entries * static_cast<double>(clusters()) / 4.0;
+    std::atomic<std::size_t> next = 0, moved = 0, compared = 0, settled = 0, close = 0;
     std::atomic<bool> stopped = false;
-    const std::size_t chunks = (rows() + kChunk - 1) / kChunk;
+    const std::size_t chunks = (range.size() + kChunk - 1) / kChunk;
     const std::size_t parts = part_count(chunks, static_cast<std::size_t>(work));
     run_parts(even_splits(parts, parts), [&](Range, std::size_t part) {
-      const auto block = std::make_unique<DoubtfulRows<Scalar>>();
+      const auto block = std::make_unique<DoubtfulRows<Tile>>();
       for (std::size_t c = next++; c < chunks && !stopped; c = next++) {
         // Without labels there is no result at all, so the first call goes through.
         if (part == 0 && !first_ && stopping()) {
           stopped = true;
           break;
         }
-        search_rows(now, settings_.measure, {c * kChunk, std::min((c + 1) * kChunk, rows())},
-                    *block);
+        const std::size_t begin = range.begin + c * kChunk;
+        search_rows(now, settings_.measure, {begin, std::min(begin + kChunk, range.end)}, *block);
       }
       moved += block->moved;
       compared += block->compared;
+      settled += block->settled;
+      close += block->close;
     });
-    const double whole = static_cast<double>(rows()) * static_cast<double>(groups_);
+    const double whole = n * static_cast<double>(groups_);
     share_ = whole > 0.0 ? static_cast<double>(compared) / whole : 0.0;
+    if (static_cast<double>(close) > kMostClose * static_cast<double>(settled)) widen();
     return {moved, share_, !stopped};
   }
 
@@ -273,7 +296,9 @@ class Search final : public CenterSearch {
   std::vector<float> upper_, lower_, by_group_;
   std::vector<double> centers_, wholes_;
   Panels<Scalar> panels_, others_;
-  std::size_t groups_, width_, panels_of_group_;
+  Panels<float> narrow_panels_;
+  bool narrow_ = false;  // whether scores are computed with them
+  std::size_t groups_, width_, centers_of_group_;
   std::vector<std::uint8_t> group_of_;
   std::vector<float> shifts_, half_gaps_;
   float fall_ = 0.0f;

@@ -8,7 +8,8 @@
 
 namespace minimand {
 
-/// One round: the costs of all rows if one of some candidates became a centre.
+/// One round: the costs of all rows if one of some candidates became a centre. The centre of the
+/// round before is the first candidate, since its costs are not stored before it has been chosen.
 template <class Matrix>
 struct SeedingRound {
   using Scalar = ScalarOf<Matrix>;
@@ -18,11 +19,9 @@ struct SeedingRound {
   const Panels<Scalar>& panels;
   std::span<const double> candidates, wholes;  // the candidates as centres
   double unit, largest_center, largest_offset;
-  std::size_t trials, width;  // candidates; numbers of a row in `costs`
-  std::size_t last;           // the candidate of the round before that became a centre
-  bool first;
-  std::span<Scalar> costs;   // of every row, for every candidate
-  std::span<double> pieces;  // weighted sums of the costs of a block, for every candidate
+  std::size_t width;        // candidates, in whole vectors
+  bool first;               // whether there is no centre yet
+  std::span<Scalar> costs;  // of every row at the nearest centre but the last
 };
 
 #define MINIMAND_DECLARE(Matrix) \
@@ -77,8 +76,7 @@ MINIMAND_INLINE void cost_all(const SeedingRound<Matrix>& round, Range range, do
     Scalar before[kRows];
     for (std::size_t r = 0; r < kRows; ++r) {
       rows[r] = static_cast<std::uint32_t>(std::min(i + r, range.end - 1));
-      before[r] =
-          round.first ? -kWorst<Scalar> : round.costs.data()[rows[r] * round.width + round.last];
+      before[r] = round.costs.data()[rows[r]];
     }
     const std::size_t count = std::min(kRows, range.end - i);
     ScoreTile<Scalar, kRows> tile;
@@ -92,9 +90,12 @@ MINIMAND_INLINE void cost_all(const SeedingRound<Matrix>& round, Range range, do
       for (std::size_t r = 0; r < count; ++r) {
         const std::size_t row = rows[r];
         Values<Scalar> costs = costs_of<Metric>(round, row, upper_half ? tile.high[r] : tile.low[r],
-                                                {t, std::min(t + kHalf, round.trials)});
+                                                {t, std::min(t + kHalf, round.wholes.size())});
+        if (t == 0 && !round.first) {
+          before[r] = costs[0] < before[r] ? costs[0] : before[r];
+          round.costs.data()[row] = before[r];
+        }
         costs = costs < before[r] ? costs : before[r] + Values<Scalar>{};
-        __builtin_memcpy(round.costs.data() + row * round.width + t, &costs, sizeof costs);
         const double weight = round.weights.empty() ? 1.0 : round.weights.data()[row];
         sum += static_cast<Scalar>(weight) * costs;
       }
@@ -117,37 +118,23 @@ class Seeding {
         n_(n),
         d_(d),
         settings_(settings),
-        width_((trials + kWide<Scalar> - 1) / kWide<Scalar> * kWide<Scalar>),
-        costs_(n * width_),
+        width_((trials + kWide<Scalar>) / kWide<Scalar> * kWide<Scalar>),
+        costs_(n, -kWorst<Scalar>),
         pieces_((n + kSeedBlock - 1) / kSeedBlock * width_),
         sizes_(n, 0.0f) {
     if (settings.measure != Measure::squares) return;
     squares_.resize(n);
     parallel_ranges(n, 2 * stored_numbers(matrix), [&](Range range, std::size_t) {
-      size_rows(matrix_, settings_.factors, settings_.middle, range, squares_, sizes_);
+      size_rows(matrix_, settings_.factors, settings_.middle, false, range, squares_, sizes_);
     });
   }
 
   /// Costs of all rows for each of these candidates; the one with the least total.
   std::size_t best_of(std::span<const std::size_t> candidates) {
-    pack(candidates);
-    const SeedingRound<Matrix> round{matrix_,
-                                     settings_.weights,
-                                     settings_.factors,
-                                     squares_,
-                                     sizes_,
-                                     panels_,
-                                     centers_,
-                                     wholes_,
-                                     unit_,
-                                     largest_center_,
-                                     largest_offset_,
-                                     candidates.size(),
-                                     width_,
-                                     last_,
-                                     first_,
-                                     costs_,
-                                     pieces_};
+    std::vector<std::size_t> tried(candidates.begin(), candidates.end());
+    if (!first_) tried.insert(tried.begin(), center_);
+    pack(tried);
+    const SeedingRound<Matrix> round = round_of();
     GiveUp give_up;
     const std::size_t blocks = pieces_.size() / width_;
     const std::size_t work = stored_numbers(matrix_) * (candidates.size() + 1) + 8 * n_;
@@ -158,16 +145,18 @@ class Seeding {
       }
     });
     give_up.throw_if_left();
-    first_ = false;
-    last_ = 0;
-    for (std::size_t t = 1; t < candidates.size(); ++t) {
+    last_ = first_ ? 0 : 1;
+    for (std::size_t t = last_ + 1; t < tried.size(); ++t) {
       if (total(t) < total(last_)) last_ = t;
     }
-    return candidates[last_];
+    first_ = false;
+    center_ = tried[last_];
+    pack({&center_, 1});
+    return center_;
   }
 
   /// The row at a share of the total cost, in the order of rows; `otherwise` if all cost nothing.
-  std::size_t row_at(double share, std::size_t otherwise) const {
+  std::size_t row_at(double share, std::size_t otherwise) {
     double target = share * total(last_);
     std::size_t last = n_;
     for (std::size_t b = 0; b * width_ < pieces_.size(); ++b) {
@@ -184,18 +173,39 @@ class Seeding {
  private:
   /// The first row of a block at which the sum of costs reaches the target, or the last that costs
   /// anything.
-  std::size_t row_in(std::size_t block, double target) const {
+  std::size_t row_in(std::size_t block, double target) {
     double sum = 0.0;
     std::size_t found = block * kSeedBlock;
-    for (std::size_t i = found; i < std::min((block + 1) * kSeedBlock, n_); ++i) {
+    const std::size_t end = std::min(found + kSeedBlock, n_);
+    double pieces[kWide<Scalar>];
+    cost_rows(round_of(), settings_.measure, {found, end}, pieces);
+    for (std::size_t i = found; i < end; ++i) {
       const double weight = settings_.weights.empty() ? 1.0 : settings_.weights[i];
-      const double cost = weight * static_cast<double>(costs_[i * width_ + last_]);
+      const double cost = weight * static_cast<double>(costs_[i]);
       if (!(cost > 0.0)) continue;
       sum += cost;
       found = i;
       if (sum >= target) break;
     }
     return found;
+  }
+
+  /// A round with the candidates that are packed.
+  SeedingRound<Matrix> round_of() {
+    return {matrix_,
+            settings_.weights,
+            settings_.factors,
+            squares_,
+            sizes_,
+            panels_,
+            centers_,
+            wholes_,
+            unit_,
+            largest_center_,
+            largest_offset_,
+            (wholes_.size() + kWide<Scalar> - 1) / kWide<Scalar> * kWide<Scalar>,
+            first_,
+            costs_};
   }
 
   double total(std::size_t t) const {
@@ -243,7 +253,8 @@ class Seeding {
   std::vector<double> squares_, centers_, wholes_;
   Panels<Scalar> panels_;
   double unit_ = 0.0, largest_center_ = 0.0, largest_offset_ = 0.0;
-  std::size_t last_ = 0;
+  std::size_t last_ = 0;    // the place of the last centre among the candidates of its round
+  std::size_t center_ = 0;  // its row
   bool first_ = true;
 };
 

@@ -189,3 +189,47 @@ def test_single_moves_follow_the_means(kind):
         np.testing.assert_allclose(centers[c], np.average(exact[own], 0, weights[own]), atol=1e-5)
     with pytest.raises(ValueError, match="no such cluster"):
         _core.improve_rows(core, weights, centers, masses, labels + np.int32(4))
+
+
+@pytest.mark.parametrize(
+    "case", ["plain", "far apart", "offset", "outlier", "huge", "tiny", "equal"]
+)
+def test_labels_of_doubles_are_exact_although_scores_may_be_single(case):
+    """Rows and centres that single precision cannot tell apart are told apart all the same."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(3000, 5))
+    if case == "far apart":  # centres within a cluster differ by less than the rounding of products
+        X = 1e-3 * X + 1e5 * rng.integers(0, 4, (3000, 1))
+    elif case == "offset":
+        X += 1e9
+    elif case == "outlier":
+        X[0] = 1e12
+    elif case == "huge":
+        X *= 1e30
+    elif case == "tiny":
+        X *= 1e-30
+    elif case == "equal":
+        X = X[rng.integers(0, 40, 3000)]
+    k = 40
+    middle = X.mean(axis=0)
+    search = _core.CenterSearch(X, k, (0, EMPTY, EMPTY, middle), True)
+    centers = X[rng.choice(3000, k, replace=False)]
+    for _ in range(6):
+        search.assign(centers)
+        distances = table(X, centers, 0)
+        own = distances[np.arange(3000), search.labels()]
+        assert (own <= distances.min(axis=1) * (1 + 1e-12)).all()
+        sums, masses = search.sums()
+        filled = masses > 0
+        centers = centers.copy()
+        centers[filled] = sums[filled] / masses[filled, None]
+
+
+def test_seeds_with_many_trials_are_rows_that_differ():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 3))
+    k = 1200  # more trials than a panel has places
+    uniforms = rng.uniform(size=(k - 1, 9))
+    rows = _core.seed_rows(X, k, (0, EMPTY, EMPTY, X.mean(axis=0)), 3, uniforms)
+    assert rows[0] == 3
+    assert np.unique(rows).size == k

@@ -138,3 +138,11 @@ def test_stops(monkeypatch):
 def test_bad_input_gets_a_sentence(options, sentence):
     with pytest.raises(ValueError, match=sentence):
         mm.choose_k(X, **options)
+
+
+def test_says_when_the_end_of_the_range_wins():
+    X, _ = make_blobs(150, centers=5, cluster_std=0.3, random_state=1)
+    with pytest.warns(UserWarning, match="k=4 is the largest that was compared"):
+        mm.choose_k(X, [2, 3, 4], "silhouette", random_state=0)
+    with pytest.warns(UserWarning, match="k=5 is the smallest that was compared"):
+        mm.choose_k(X, [5, 6, 7], "silhouette", random_state=0)

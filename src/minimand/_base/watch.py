@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
@@ -124,6 +125,14 @@ class Watch:
     def interrupted(self) -> bool:
         """Whether Ctrl-C was pressed."""
         return self.why() == INTERRUPT
+
+
+def time_limit(seconds: float | None) -> Callable[[], str]:
+    """The ``due`` of a scope that ends so many seconds from now; None: never."""
+    if seconds is None:
+        return str
+    end = time.perf_counter() + seconds
+    return lambda: f"max_seconds={seconds}" if time.perf_counter() >= end else ""
 
 
 watching = Watch  # as in `with watching(…) as watch:`

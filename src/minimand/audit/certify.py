@@ -89,10 +89,12 @@ def certify(
     thorough : bool, default=False
         For clusterings: look for a proof that the clustering is the best of all, in the dual of a
         semidefinite relaxation. If there is one, ``kind`` is "global"; else the bound is the best
-        that was found, which may take a minute for 2000 rows.
+        that was found, which may take some minutes for 2000 rows.
     max_seconds : float, optional
-        The time after which the fit that `certify` makes itself is stopped; its bound is valid,
-        but looser. For models of a mean loss and a penalty, judged on X and y.
+        The time after which the fit that `certify` makes itself, or the search of
+        ``thorough=True``, is stopped; the bound so far is valid, but looser. Not for labelers,
+        batches and `HardMargin`. Ctrl-C does the same for clusterings, and raises `Interrupted`,
+        whose ``result`` is the certificate.
 
     Returns
     -------
@@ -113,10 +115,10 @@ def certify(
     """
     if max_seconds is not None:
         check_real("max_seconds", max_seconds, low=0.0)
-        if batches is not None or clusterings.takes(model) or _is_judged_alone(model):
+        if batches is not None or _is_judged_alone(model):
             raise TypeError(
-                "max_seconds is for models of a mean loss and a penalty, judged on X and y: "
-                "leave it out."
+                "max_seconds is for models of a mean loss and a penalty, judged on X and y, and "
+                "for clusterings: leave it out."
             )
     if batches is not None:
         if not all(given is None for given in (X, y, sample_weight, offset, against)):
@@ -128,7 +130,9 @@ def certify(
     if clusterings.takes(model):
         if X is None:
             raise TypeError("certify needs X, the rows that were clustered.")
-        return clusterings.certify_clustering(model, X, sample_weight, thorough=thorough)
+        return clusterings.certify_clustering(
+            model, X, sample_weight, thorough=thorough, max_seconds=max_seconds
+        )
     if thorough:
         raise TypeError(
             "thorough=True is for clusterings: the bound of other models is the best anyway."

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import Array, ArrayLike
-from .._base.watch import interruption, watching
+from .._base.watch import interruption, time_limit, watching
 from ..certificate import Certificate
 from ..reverse.base import Reverse
 from ..reverse.cuts.kernel_kmeans import KernelKMeans
@@ -26,14 +28,30 @@ def takes(model: Any) -> bool:
 
 
 def certify_clustering(
-    model: Any, X: ArrayLike, sample_weight: ArrayLike, *, thorough: bool
+    model: Any,
+    X: ArrayLike,
+    sample_weight: ArrayLike,
+    *,
+    thorough: bool,
+    max_seconds: float | None = None,
 ) -> Certificate:
-    """The certificate of a model on rows X; ``thorough`` asks for the dual of k-means."""
+    """The certificate of a model on rows X; ``thorough`` asks for the dual of k-means.
+
+    After ``max_seconds`` the search for a better bound ends; after Ctrl-C the best so far is the
+    ``result`` of `Interrupted`.
+    """
     check_is_fitted(model)
-    with watching() as watch:
+    with watching(time_limit(max_seconds)) as watch:
         found = _judged(model, X, sample_weight, thorough)
+        stopped = watch.why() if thorough and found.kind != "global" else ""
     if watch.interrupted:
         raise interruption("certify", found, found)
+    if stopped:
+        warnings.warn(
+            f"certify: stopped by {stopped}; the bound is valid, and more time may raise it.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     return found
 
 

@@ -56,14 +56,6 @@ class Poisson(LogLink):
             mu = exp(z)
             return mu - y, mu
 
-    def best_shift(self, z: Array, y: Array, mass: Array) -> float | None:
-        """ln(mean y/mean e^z); None where one of them is 0 or infinite."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            total, mean = float(mass @ y), float(mass @ exp(z))
-        # Below 1e-290 sums lose digits; safeguard.
-        known = all(1e-290 < each < np.inf for each in (total, mean))
-        return float(np.log(total / mean)) if known else None
-
     def conjugate(self, u: Array, y: Array) -> Array:
         """a·ln a − a − (y·ln y − y) with a = u + y ≥ 0."""
         a = u + y

@@ -291,7 +291,8 @@ class Course:
         """
         gap = max(primal - bound, 0.0)
         unit = abs(primal) if scale is None else scale
-        relative = 0.0 if gap == 0 else (gap / unit if unit > 0 else math.inf)
+        nothing = gap == 0 or (not unit > 0 and gap <= rounding)  # but rounding is left of anything
+        relative = 0.0 if nothing else (gap / unit if unit > 0 else math.inf)
         passes = self.history[-1].passes if len(self.history) else 0.0
         return Certificate(
             primal=primal,

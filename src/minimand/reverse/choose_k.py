@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._base.threads import get_num_threads, one_core_thread
 from .._base.typing import Array, ArrayLike, IntArray
-from .._base.watch import INTERRUPT, Interrupted, interrupt, reason, watching
+from .._base.watch import INTERRUPT, Interrupted, interrupt, reason, time_limit, watching
 from .._base.wording import brief, counted
 from ..estimators.settings import check_real, check_seed, check_whole
 from ..kernels.rows import count
@@ -141,13 +140,7 @@ def choose_k(
         raise ValueError(f"rule must be 'first' or 'global', not {brief(rule)}.")
     limit = None if max_seconds is None else check_real("max_seconds", max_seconds, low=0.0)
     criteria: Criterion = CRITERIA[criterion](X, estimator, ks, n_references, rule, random_state)
-    started = time.perf_counter()
-
-    def late() -> str:
-        passed = limit is not None and time.perf_counter() - started >= limit
-        return f"max_seconds={max_seconds}" if passed else ""
-
-    with watching(late) as watch:
+    with watching(time_limit(limit)) as watch:
         results = _computed(criteria, ks, bool(verbose))
         stopped = watch.why()
     done = [place for place, found in enumerate(results) if None not in found]
@@ -166,7 +159,18 @@ def choose_k(
             ConvergenceWarning,
             stacklevel=2,
         )
+    elif end := _end_of_range(choice, CRITERIA[criterion].least):
+        warnings.warn(f"choose_k: {end}", UserWarning, stacklevel=2)
     return choice
+
+
+def _end_of_range(choice: KChoice, least: int) -> str:
+    """What to compare besides, if the choice is the first or the last of the numbers."""
+    if choice.k == choice.ks[-1]:
+        return f"k={choice.k} is the largest that was compared: compare larger numbers, too."
+    if choice.k == choice.ks[0] > least:
+        return f"k={choice.k} is the smallest that was compared: compare smaller numbers, too."
+    return ""
 
 
 def _checked_numbers(k: Any, criterion: Any, n_samples: int) -> IntArray:

@@ -308,3 +308,28 @@ def test_values_of_a_kernel_that_overflow_are_refused(make):
     x = np.random.default_rng(0).normal(size=(12, 3))
     with np.errstate(over="ignore"), pytest.raises(ValueError, match="overflow: divide X"):
         make(2, kernel=mm.Polynomial(5)).fit(1e100 * x)
+
+
+def test_landmarks_have_a_positive_weight():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:30] += 50.0
+    weights = np.repeat([0.0, 1.0], 30)
+    model = mm.KernelPCA(2, kernel="rbf", rank=10, random_state=0).fit(X, sample_weight=weights)
+    alone = mm.KernelPCA(2, kernel=model.kernel_, rank=10, random_state=0).fit(X[30:])
+    assert np.asarray(model._components.rows).max() < 25.0
+    np.testing.assert_allclose(model.eigenvalues_, alone.eigenvalues_)
+    assert mm.certify(model, X, sample_weight=weights).gap >= 0
+
+
+def test_far_rows_of_weight_zero_have_no_outputs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[:3] += 100.0
+    weights = np.ones(40)
+    weights[:3] = 0.0
+    model = mm.NormalizedPCA(2, kernel=mm.RBF(1.0)).fit(X, sample_weight=weights)
+    alone = mm.NormalizedPCA(2, kernel=mm.RBF(1.0)).fit(X[3:])
+    assert np.isnan(model.embedding_[:3]).all()
+    np.testing.assert_allclose(model.embedding_[3:], alone.embedding_)
+    assert mm.certify(model, X, sample_weight=weights).relative < 1e-9

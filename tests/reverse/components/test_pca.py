@@ -364,3 +364,17 @@ def _expected_failures(estimator):
 )
 def test_sklearn(estimator, check):
     quietly(estimator, check)
+
+
+def test_constant_columns_are_exact_null_directions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6)) * np.array([1.0, 0.0, 2.0, 0.0, 3.0, 0.5]) + np.arange(6.0)
+    model = mm.PCA(6).fit(X)
+    vectors = model.components_
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(6), atol=1e-12)
+    np.testing.assert_array_equal(model.explained_variance_[4:], 0.0)
+    expected = np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1]
+    np.testing.assert_allclose(model.explained_variance_, expected, atol=1e-12)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
+    assert model.method_ == "covariance"
+    assert model.certificate_.relative < 1e-12

@@ -11,7 +11,7 @@ from scipy import linalg
 from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
 from ..._base.threads import one_blas_thread
-from ..._base.typing import Array
+from ..._base.typing import Array, IntArray
 from ...certificate.relaxation import mean_of
 from ...design import Design
 from ...design.base import dense_block
@@ -37,14 +37,30 @@ def of_matrix(matrix: Array, mean: Array, rounding: float, n_components: Any, n:
     """The components of a matrix C of n rows, with the rounding of its eigenvalues so far."""
     d = matrix.shape[0]
     total = float(np.trace(matrix))
-    values, vectors = top_eigen(matrix, n_components)
+    alive = np.flatnonzero(np.diag(matrix) > 0)
+    values, vectors = _off_constant_columns(matrix, alive, n_components)
     k = chosen_count(n_components, values, total, n, d)
     vectors = vectors[:, :k]
     rounding += EPS * d * k * max(float(values[0]), 0.0)
     spectrum = None if values.size < d else np.maximum(values, 0.0)
     kept = np.maximum(np.einsum("ij,ij->j", vectors, matrix @ vectors), 0.0)
     bound = max(float(values[:k].sum()), float(kept.sum()))
-    return Found(vectors, kept, max(total, 0.0), bound, rounding, mean, spectrum)
+    null = max(k - alive.size, 0) if alive.size else 0
+    return Found(vectors, kept, max(total, 0.0), bound, rounding, mean, spectrum, null=null)
+
+
+def _off_constant_columns(matrix: Array, alive: IntArray, n_components: Any) -> tuple[Array, Array]:
+    """`top_eigen` of the columns that vary; the others are eigenvectors with the eigenvalue 0."""
+    d = matrix.shape[0]
+    if alive.size in (0, d):
+        return top_eigen(matrix, n_components)
+    most = min(int(n_components), alive.size) if is_count(n_components) else n_components
+    values, inner = top_eigen(matrix[np.ix_(alive, alive)], most)
+    still = np.setdiff1d(np.arange(d), alive) if values.size == alive.size else alive[:0]
+    vectors = np.zeros((d, values.size + still.size))
+    vectors[alive, : values.size] = inner
+    vectors[still, values.size + np.arange(still.size)] = 1.0
+    return np.append(values, np.zeros(still.size)), vectors
 
 
 def by_gram(design: Design, weights: Array, n_components: Any, centred: bool) -> Found:
@@ -94,8 +110,9 @@ def by_svd(design: Design, weights: Array, n_components: Any, centred: bool) -> 
 def is_accurate(found: Found) -> bool:
     """Whether the least variance that is kept has its digits, after eigenvalues of a product."""
     side = min(found.vectors.shape[0], 10 * max(found.values.size, 1))
-    top = float(found.values[0]) if found.values.size else 0.0
-    return top == 0 or float(found.values[-1]) * _ACCURATE >= EPS * side * top
+    values = found.values[: found.values.size - found.null]
+    top = float(values[0]) if values.size else 0.0
+    return top == 0 or float(values[-1]) * _ACCURATE >= EPS * side * top
 
 
 def top_eigen(matrix: Array, n_components: Any) -> tuple[Array, Array]:

@@ -11,8 +11,8 @@ from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ...design.dense import DenseDesign
 from ...features.low_rank import LowRank
-from ...kernels import Kernel
-from ...kernels.rows import count
+from ...kernels import REGISTRY, Kernel
+from ...kernels.rows import count, picked
 from ..finite_squares import with_finite_values
 from .exact import by_covariance, top_eigen
 from .spectrum import chosen_count, is_count, signs_of
@@ -96,10 +96,16 @@ def of_a_factor(
     in that span keep of φ(x) what they keep of L. R adds Σ s·R to the total at the most, and it
     only adds to what any directions leave out: both sides of the certificate hold for K itself.
     """
-    factor = features.fit_transform(X)
+    kept = np.flatnonzero(weights)
+    if kept.size == weights.size or REGISTRY.get(features.kernel).pairwise:
+        factor = features.fit_transform(X)
+        rest = float(weights @ features.remainder_)
+    else:  # a row of weight zero is no landmark
+        features.fit_transform(picked(X, kept))
+        rest = float(weights[kept] @ features.remainder_)
+        factor = features.transform(X)
     rank = factor.shape[1]
     wanted = min(int(n_components), rank) if is_count(n_components) else n_components
-    kept = np.flatnonzero(weights)
     design = DenseDesign(np.ascontiguousarray(factor[kept]))
     found = by_covariance(design, weights[kept], wanted, centred)
     vectors, values = found.vectors, found.values
@@ -112,7 +118,7 @@ def of_a_factor(
     vectors, outputs = vectors * signs, outputs * signs
     return KernelFound(
         values,
-        found.total + float(weights @ features.remainder_),
+        found.total + rest,
         found.least_error,
         found.rounding,
         outputs,

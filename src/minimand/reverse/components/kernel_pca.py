@@ -162,9 +162,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
             else:
                 n = count(rows)
                 most = max(1, min(_RANK, int(MEMORY / (8 * n))))
-                features: Any = PivotedCholesky(self.kernel, most)
+                features: Any = PivotedCholesky(kernel, most)
                 if self.rank is not None:
-                    features = Nystrom(self.kernel, int(self.rank), random_state=self.random_state)
+                    features = Nystrom(kernel, int(self.rank), random_state=self.random_state)
                 found = of_a_factor(features, X, weights, self.n_components, bool(self.center))
             yield found, scale * found.error, scale * found.least
 
@@ -174,7 +174,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
             if isinstance(stop, KeyboardInterrupt):
                 interrupt()
         with undisturbed():
-            few = Nystrom(self.kernel, _FEW, random_state=self.random_state)
+            few = Nystrom(kernel, _FEW, random_state=self.random_state)
             found = of_a_factor(few, X, weights, self.n_components, bool(self.center))
         course.record(scale * found.error, scale * found.least)
         return found

@@ -21,6 +21,7 @@ _EXACT = {"covariance": by_covariance, "gram": by_gram, "svd": by_svd}
 METHODS = ("auto", *_EXACT, *DEFAULT_STEPS)
 SIDE = 2000  # shorter side, from which "auto" takes the block Krylov method; safeguard
 _SMALL = 1e7  # n·d·min(n, d), up to which the data themselves are decomposed; safeguard: 10 ms
+_TALL = 2  # rows for a column, from which products come first; safeguard: QR takes twice as long
 _LARGE = 2e10  # the same, up to which it is done for the sake of small variances; safeguard: 10 s
 
 
@@ -45,7 +46,8 @@ class Search:
                     "method='auto', or pass X.toarray()."
                 )
             return self.method
-        if not design.sparse and n * d * min(n, d) <= _SMALL:
+        tall = is_count(self.n_components) and n >= _TALL * d
+        if not design.sparse and n * d * min(n, d) <= _SMALL and not tall:
             return "svd"
         if is_count(self.n_components) and min(n, d) > SIDE and self.n_components < min(n, d) // 4:
             return "krylov"

@@ -71,7 +71,8 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The outputs of the rows of the fit, in units in which Σ sᵢλᵢyᵢ² = 1.
+        The outputs of the rows of the fit, in units in which Σ sᵢλᵢyᵢ² = 1; NaN for rows of weight
+        zero without affinity to any other.
     eigenvalues_ : ndarray of shape (n_components,)
         μ, at most 1. As many of them are 1 as there are parts without affinity to each other, less
         one.
@@ -117,8 +118,9 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
         weights = np.ones(n) if given is None else given
         n = int(np.count_nonzero(weights))
         if self.n_components >= n:
+            rows = "n_samples" if n == weights.size else "the number of rows of positive weight"
             raise ValueError(
-                f"n_components={self.n_components} must be below n_samples={n}, since one more "
+                f"n_components={self.n_components} must be below {rows}={n}, since one more "
                 "component is constant: ask for fewer components, or give more data."
             )
         with Course(self, FORMULA, X, solver=self._chosen(X, n)) as course:
@@ -212,7 +214,7 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
         known = found.outputs(problem)
         if len(known) == weights.size:
             return known
-        outputs = self._transformed(X)
+        outputs = self._transformed(X, refuse=False)
         outputs[np.flatnonzero(weights)] = known
         return outputs
 
@@ -224,7 +226,7 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
         X = kernel_rows(self, X, self.kernel_, reset=False)
         return self._transformed(in_double(X)).astype(precision(X))
 
-    def _transformed(self, X: Any) -> Array:
+    def _transformed(self, X: Any, *, refuse: bool = True) -> Array:
         if "_features" in vars(self):
             sums = self._features.scores(X, self._weighted.T)
         elif self.kernel_.pairwise:
@@ -233,11 +235,12 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
             sums = self.kernel_.times(self.kernel_.rows(X), self._rows, self._weighted)
         whole = sums[:, -1:]
         far = np.flatnonzero(~(whole[:, 0] > 0))
-        if far.size:
+        if far.size and refuse:
             raise ValueError(
                 f"row {far[0]} of X has no affinity to any row of the fit, so that it has no "
                 "outputs: leave such rows out, or take a wider kernel."
             )
+        whole[far] = np.nan
         return np.asarray(sums[:, :-1] / whole)
 
     def judged(self, X: Any, sample_weight: ArrayLike = None) -> Certificate:

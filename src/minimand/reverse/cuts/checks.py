@@ -13,6 +13,7 @@ from ..._base.wording import counted
 from ...kernels import Kernel
 from ..finite_squares import with_finite_values
 
+FAINT = 1e-150  # of the largest; safeguard: products of affinities and inverse degrees are finite
 _UNEVEN = 1e-8  # of the largest value; safeguard: rounding of the user's own computation
 _INDEFINITE = 16 * float(np.finfo(float).eps)  # of n times the largest value; safeguard
 
@@ -62,8 +63,9 @@ def checked_affinity(K: Any, name: str, *, even: bool = False) -> Any:
 
 def _check_degrees(degrees: Array, name: str) -> None:
     """Refuse rows without any affinity, which a normalised cut would divide by."""
-    if not (degrees > 0).all():
-        rows = np.flatnonzero(~(degrees > 0))
+    present = degrees > FAINT * float(degrees.max(initial=0.0))
+    if not present.all():
+        rows = np.flatnonzero(~present)
         raise ValueError(
             f"row {rows[0]} of {name} has no affinity to any row ({counted(rows.size, 'such row')})"
             ": leave such rows out, or take a wider kernel or more neighbours."

@@ -113,9 +113,10 @@ def rows_of_fit(estimator: Any, X: Any, sample_weight: Any, distance: RowDistanc
     weights = check_weights(sample_weight, X.shape[0])
     n = X.shape[0] if weights is None else int(np.count_nonzero(weights))
     if n < estimator.n_clusters:
+        what = "n_samples" if n == X.shape[0] else "the number of rows of positive weight"
         raise ValueError(
-            f"n_samples={n} should be >= n_clusters={estimator.n_clusters}: every cluster needs a "
-            "row of positive weight."
+            f"{what}={n} should be >= n_clusters={estimator.n_clusters}: every cluster needs a row "
+            "of positive weight."
         )
     rows = Rows.of(X, weights, distance)
     if distance.name == "euclidean":

@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.typing import Array, IntArray
+from ..._base.watch import interrupt, reason
 from .points import SIDE, Points, indicator
 
 # The z that are tried: shares of the largest that keeps all x ≥ 0, and the z that only so many of
@@ -77,13 +78,19 @@ def best_point(points: Points, labels: IntArray, k: int) -> DualPoint | None:
     least = objective(points, labels)
     best: DualPoint | None = None
     for z in _tried(found):
-        point = at(points, found, z, k)
+        if best is not None and (best.lower >= least - 4 * best.rounding or reason()):
+            break  # closed, so that none is better; or stopped
+        try:
+            point = at(points, found, z, k)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            interrupt()
+            break
         if point is None:
             return None
         if best is None or point.lower > best.lower:
             best = point
-        if best.lower >= least - 4 * best.rounding:  # closed: none is better
-            break
     return best
 
 

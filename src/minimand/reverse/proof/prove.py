@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.typing import Array, IntArray
+from ..._base.watch import interrupt, reason
 from .closed_form import best_point, matrix_of
 from .points import Points, indicator
 from .splitting import MOST_POINTS, tightened
@@ -24,12 +25,16 @@ class Proof(NamedTuple):
 
 def prove(points: Points, labels: IntArray, k: int, objective: float) -> Proof:
     """The bound of the closed form; where that leaves a gap, of some rounds on the dual problem."""
-    point = best_point(points, labels, k)
+    try:
+        point = best_point(points, labels, k)
+    except KeyboardInterrupt:  # before there is any: the bound by eigenvalues remains
+        interrupt()
+        return Proof(-np.inf, 0.0)
     if point is None and points.n > MOST_POINTS:
         return Proof(-np.inf, 0.0, "the matrix of the dual is too large for all of its eigenvalues")
     lower, rounding = (-np.inf, 0.0) if point is None else (point.lower, point.rounding)
     closed = objective - lower <= max(4 * rounding, CLOSED * 1e-3 * points.total)
-    if closed or points.n > MOST_POINTS or k == 1:
+    if closed or points.n > MOST_POINTS or k == 1 or reason():
         return Proof(lower, rounding)
     B = np.zeros((points.n, points.n)) if point is None else matrix_of(points, labels, point.blocks)
     goal = objective - max(4 * rounding, 0.1 * CLOSED * points.total)

@@ -19,7 +19,7 @@ import numpy as np
 from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
-from ..._base.watch import reason
+from ..._base.watch import interrupt, reason
 from ...certificate.ritz import Operator, krylov
 from .points import Points
 
@@ -49,21 +49,24 @@ def tightened(
     if not sigma > EPS * points.size:  # equal points: all that is left is rounding
         return best
     W, seen, project = Z.copy(), [best[1]], Projection(u, k)
-    for step in range(1, rounds + 1):
-        if best[1] >= goal or reason():
-            break
-        Z = project(W + (C + B) / sigma)
-        mixed = _RELAXED * Z + (1.0 - _RELAXED) * W - B / sigma
-        before, W = W, np.maximum(mixed, 0.0)
-        B = sigma * np.maximum(-mixed, 0.0)
-        if step % _EVERY == 0:
-            found = lower_bound(points, B, k)
-            if found[0] > best[1]:
-                best = B, *found
-            sigma = _balanced(sigma, Z - W, W - before)
-            seen.append(best[1])
-            if _stagnates(seen, goal):
+    try:
+        for step in range(1, rounds + 1):
+            if best[1] >= goal or reason():
                 break
+            Z = project(W + (C + B) / sigma)
+            mixed = _RELAXED * Z + (1.0 - _RELAXED) * W - B / sigma
+            before, W = W, np.maximum(mixed, 0.0)
+            B = sigma * np.maximum(-mixed, 0.0)
+            if step % _EVERY == 0:
+                found = lower_bound(points, B, k)
+                if found[0] > best[1]:
+                    best = B, *found
+                sigma = _balanced(sigma, Z - W, W - before)
+                seen.append(best[1])
+                if _stagnates(seen, goal):
+                    break
+    except KeyboardInterrupt:  # the best so far is a bound
+        interrupt()
     return best
 
 

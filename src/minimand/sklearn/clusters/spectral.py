@@ -13,8 +13,11 @@ from sklearn.utils.validation import validate_data
 
 from ..._base.typing import ArrayLike
 from ...certificate import Certificate
+from ...reverse.cuts.checks import FAINT
 from ...reverse.cuts.normalized_cut import NormalizedCut
 from ...solvers.history import History
+
+_EDGE = 1e10 * FAINT  # of the largest affinity; safeguard: above what `NormalizedCut` refuses
 
 
 class SpectralClustering(cluster.SpectralClustering):
@@ -91,18 +94,25 @@ class SpectralClustering(cluster.SpectralClustering):
 
 
 def _without_loops(matrix: Any) -> Any:
-    """The matrix with a diagonal of zeros, but for nodes without any edge, which keep a loop."""
+    """The matrix with a diagonal of zeros, but for nodes without any edge, which keep a loop.
+
+    Affinities that are nothing but an underflow are no edges: nobody could divide by their sums.
+    """
     if sparse.issparse(matrix):
         found = sparse.csr_array(matrix, dtype=np.float64, copy=True)
         found.setdiag(0.0)
+        most = np.abs(found.data).max(initial=0.0)
+        found.data[np.abs(found.data) < _EDGE * most] = 0.0
         found.eliminate_zeros()
         alone = np.flatnonzero(np.diff(found.indptr) == 0)
         if alone.size:
-            loops = np.ones(alone.size)
+            loops = np.full(alone.size, most or 1.0)
             found = found + sparse.csr_array((loops, (alone, alone)), shape=found.shape)
         return found
     found = np.array(matrix, dtype=np.float64)
     np.fill_diagonal(found, 0.0)
+    most = np.abs(found).max(initial=0.0)
+    found[np.abs(found) < _EDGE * most] = 0.0
     alone = np.flatnonzero(~found.any(axis=1))
-    found[alone, alone] = 1.0
+    found[alone, alone] = most or 1.0
     return found
