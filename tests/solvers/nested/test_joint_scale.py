@@ -14,7 +14,7 @@ from minimand.estimators.posing.coded import build
 from minimand.estimators.settings import Settings
 from minimand.sklearn import HuberRegressor, QuantileRegressor
 from minimand.solvers.nested.joint_scale import Scaled, best_scale
-from minimand.solvers.nested.scale_search import null_of
+from minimand.solvers.nested.scale_search import _Search, null_of
 
 
 def data(n=40, d=3, seed=0):
@@ -246,3 +246,35 @@ def test_a_warm_start_at_the_optimum_has_nothing_to_do():
     scale = model.scale_
     assert model.fit(X, y).n_iter_ <= 1
     assert model.scale_ == pytest.approx(scale, rel=1e-3)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_primal_is_that_of_the_model_where_columns_of_other_units_outnumber_rows(intercept):
+    X = np.array([[-1.05e-2, 2366.7, 1e6], [5.63e-2, 2367.2, 1e6]])
+    y = np.array([305609.0, -303609.0])
+    model = HuberRegressor(fit_intercept=intercept).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(value_of(model, X, y, np.ones(2)), rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1e-4])
+@pytest.mark.filterwarnings("error")
+def test_scale_is_found_where_the_slope_in_it_hardly_changes(alpha):
+    numbers = """10034 -140 1490 124 9889 780 1170 176 10032 1220 -960 200 9978 80 780 173
+        10005 460 2060 59 10121 2050 60 159 10025 -350 -230 -12"""
+    X = np.array(numbers.split(), dtype=float).reshape(7, 4)
+    y = np.array([985.0, 978, 1008, 1018, 995, 1009, 987])
+    model, ones = HuberRegressor(alpha=alpha).fit(X, y), np.ones(7)
+    assert model.certificate_.relative <= model.tol
+    assert model.certificate_.primal == pytest.approx(value_of(model, X, y, ones), rel=1e-9)
+
+
+def test_search_stays_below_a_value_of_the_objective_and_ends_in_a_flat_slope():
+    def excess(sigma):  # almost flat, except near σ = 2
+        return 1.0 + 0.01 * np.tanh(1e4 * np.log(2.0 / sigma))
+
+    search, sigma, seen = _Search(most=50.0), 1e-3, []
+    for _ in range(60):
+        seen.append(sigma)
+        sigma = search.next(sigma, excess(sigma), sigma * np.sqrt(excess(sigma)))
+    assert max(seen) <= 50.0 * (1 + 1e-14)
+    assert sigma == pytest.approx(2.0, rel=1e-8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +47,8 @@ def null_of(scaled: Scaled, control: Control | None = None) -> Null:
     )
     if first.settled:
         return Null(first.sigma, first.value)
-    sigma, search, least = first.sigma, _Search(), first.value
+    sigma, least = first.sigma, first.value
+    search = _Search(most=least)
     for _ in range(_MOST):
         here = scaled.at(sigma)
         null = here.objective.null
@@ -64,35 +65,58 @@ def null_of(scaled: Scaled, control: Control | None = None) -> Null:
 
 @dataclass
 class _Search:
-    """The σ with excess 1: log excess falls with log σ; secants within a bracket find it."""
+    """The σ with excess 1: log excess falls with log σ; secants within a bracket find it.
 
+    F is at least σ, so the best σ is at most any value of F, such as ``most``. Where log excess is
+    nearly flat, secants mean little: so steps double until there is a bracket, and one that two
+    steps have not halved is halved.
+    """
+
+    most: float
     low: float = -np.inf
     high: float = np.inf
     last: tuple[float, float] | None = None
+    step: float = 0.0  # the last change of log σ
+    widths: tuple[float, float] = (np.inf, np.inf)  # of the bracket, before the last two steps
 
     def next(self, sigma: float, excess: float, best: float) -> float:
         """The next σ, given the last one, its excess and the best σ for its residuals."""
-        if excess <= 0 or best <= 0:  # most residuals are zero: σ may be almost 0
-            self.high = min(self.high, np.log(sigma))
-            return self._middle()
-        s, f = np.log(sigma), np.log(excess)
-        if f > 0:
+        s = float(np.log(sigma))
+        if excess > 1:
             self.low = max(self.low, s)
         else:
             self.high = min(self.high, s)
-        new = max(np.log(best), s + np.log(_STEEPEST))
-        if self.last is not None and f != self.last[1]:
-            secant = s - f * (s - self.last[0]) / (f - self.last[1])
-            new = secant if self.low <= secant <= self.high else new
+        width = self.high - self.low
+        slow = np.isfinite(width) and width > 0.5 * self.widths[0]
+        self.widths = (self.widths[1], width)
+        # Without an excess, most residuals are zero, and σ may be almost 0.
+        new = np.nan if excess <= 0 or best <= 0 or slow else self._towards(s, excess, best)
+        if not self.low <= new <= self.high:
+            new = self._middle()
+        new = min(new, float(np.log(self.most)))
+        self.step = new - s
+        return float(np.exp(new))
+
+    def _towards(self, s: float, excess: float, best: float) -> float:
+        """A new log σ, by the secant through the last two or by the best σ for the residuals."""
+        f, last = float(np.log(excess)), self.last
         self.last = (s, f)
-        return float(np.exp(new)) if self.low <= new <= self.high else self._middle()
+        new = max(float(np.log(best)), s + np.log(_STEEPEST))
+        if last is not None and f != last[1]:
+            secant = s - f * (s - last[0]) / (f - last[1])
+            if self.low <= secant <= self.high:
+                new = min(secant, float(np.log(self.most)))
+        if not np.isfinite(self.high - self.low) and self.step * (new - s) > 0:
+            further = max(abs(new - s), 2.0 * abs(self.step))
+            new = s + float(np.copysign(min(further, -np.log(_STEEPEST)), new - s))
+        return new
 
     def _middle(self) -> float:
-        ends = np.isfinite(self.low), np.isfinite(self.high)
-        if all(ends):
-            return float(np.exp(0.5 * (self.low + self.high)))
+        """The middle of the bracket; without one, a step beyond its only end."""
+        if np.isfinite(self.high - self.low):
+            return 0.5 * (self.low + self.high)
         # Factor of σ without a bracket; safeguard.
-        return float(np.exp(self.high) / 10 if ends[1] else np.exp(self.low) * 10)
+        return float(self.high - np.log(10) if np.isfinite(self.high) else self.low + np.log(10))
 
 
 def minimise_jointly(
@@ -147,7 +171,9 @@ def _begun(
     for near in (_SHARP * control.target, 0.0):
         if steps:
             found = newton.best_from(point, sigma, control, near)
-            point, sigma = found.point, max(found.sigma, floor)
+            sigma = max(found.sigma, floor)
+            # Steps add up their changes of the scores, with rounding: the judge sees those of w.
+            point = scaled.objective.point(found.point.w, found.point.b)
             aimed = [] if found.theta is None else [found.theta]
         here = scaled.at(sigma)
         point = recentred(here.objective, point)
@@ -156,7 +182,8 @@ def _begun(
         judged = here.judged(point, [theta, *aimed, *evidence], control.target)
         if not (steps and found.near) or judged.reaches(control.target, null.value):
             break
-    return null, _Course(scaled, floor, point, sigma, judged, count=int(steps))
+    search = _Search(most=max(null.value, floor))
+    return null, _Course(scaled, floor, point, sigma, judged, search, count=int(steps))
 
 
 @dataclass
@@ -168,9 +195,9 @@ class _Course:
     point: Point
     sigma: float
     best: Joint
+    search: _Search
     count: int = 0
     solver: str = "newton"
-    search: _Search = field(default_factory=_Search)
 
     def step(self, control: Control) -> bool:
         """Solve for one σ, judge it and choose the next; False if there was no σ left to try."""
