@@ -97,6 +97,9 @@ class Loss(Parameterized):
         """The weight of every score in that sum; None if all are 1."""
         return None
 
+    def refuse_score_weights(self) -> None:
+        """Raise ValueError if scores have weights: for problems with a single score."""
+
     def target_weights(self, y: Array) -> Array | None:
         """A weight for every number in y, by which its term counts; None if all are 1."""
         return None
