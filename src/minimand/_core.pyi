@@ -640,6 +640,24 @@ def smooth_steps(
     models: _Vector,
 ) -> tuple[float, int, bool]: ...
 
+# how: intercepts, Hessians formed, near bounds the gap (else what a step gains)
+def score_steps(
+    X: _Matrix,
+    y: _Vector,
+    mass: _Vector,
+    l2: _Matrix,
+    mean: _Vector,
+    size: _Vector,
+    how: tuple[bool, bool, bool],
+    w: _Matrix,
+    b: _Vector,
+    z: _Matrix,
+    near: float,
+    most: int,
+    primal: _Vector,
+    models: _Vector,
+) -> tuple[int, bool]: ...
+
 # L-BFGS steps; centre, inverse and total belong to the Hessian of the first metric.
 def quasi_newton(
     X: _Matrix,
