@@ -14,12 +14,11 @@
 namespace minimand {
 namespace {
 
-constexpr double kArmijo = 1e-4;            // share of the promised decrease; convention
-constexpr double kRounding = 1e-13;         // share of P that is rounding; safeguard
-constexpr int kHalvings = 30;               // of a step; safeguard
-constexpr double kForcing = 0.01;           // share of the gap that conjugate gradients may leave
-constexpr double kLeft = 0.5;               // share of the goal that they may leave; safeguard
-constexpr std::size_t kMostProducts = 100;  // of a step; safeguard: a better preconditioner pays
+constexpr double kArmijo = 1e-4;     // share of the promised decrease; convention
+constexpr double kRounding = 1e-13;  // share of P that is rounding; safeguard
+constexpr int kHalvings = 30;        // of a step; safeguard
+constexpr double kForcing = 0.01;    // share of the gap that products may leave; safeguard
+constexpr double kLeft = 0.5;        // share of the goal that they may leave; safeguard
 
 using Numbers = std::vector<double>;
 
@@ -53,6 +52,7 @@ class ScoreSteps {
         l2_((d_ + 1) * k_),
         bends_(k_),
         db_(k_),
+        by_products_(problem.products > 0),
         now_(n_, k_),
         next_(n_, k_) {
     std::copy(problem.l2.begin(), problem.l2.end(), l2_.begin());
@@ -130,7 +130,7 @@ class ScoreSteps {
   /// One step; the decrease that it promised, infinite if it was shortened, negative if none was
   /// possible.
   double step(double left) {
-    if (!(problem_.formed ? solve_formed() : solve_by_products(left))) return -1.0;
+    if (!solve(left)) return -1.0;
     const double promised = -dot(gradient_.data(), step_.data(), step_.size());
     if (!(promised > 0.0)) return promised == 0.0 ? 0.0 : -1.0;
     move_intercepts();
@@ -157,6 +157,13 @@ class ScoreSteps {
     return -1.0;
   }
 
+  /// By products as long as a step takes few of them, then with the Hessian.
+  bool solve(double left) {
+    if (by_products_ && solve_by_products(left)) return true;
+    by_products_ = false;
+    return problem_.formed && solve_formed();
+  }
+
   /// The step of b, from that of the intercepts of centred columns.
   void move_intercepts() {
     std::fill(db_.begin(), db_.end(), 0.0);
@@ -165,6 +172,12 @@ class ScoreSteps {
     for (std::size_t j = 0; j < d_; ++j) {
       for (std::size_t c = 0; c < k_; ++c) db_[c] -= problem_.mean[j] * step_[j * k_ + c];
     }
+  }
+
+  /// Whether shifts of all scores of a line are a problem of their own: the penalty is the same.
+  bool shifts_apart(std::size_t line) const {
+    const double* const own = l2_.data() + line * k_;
+    return std::all_of(own, own + k_, [&](double l2) { return l2 == own[0]; });
   }
 
   // The Hessian and its factor ------------------------------------------------------------------
@@ -215,8 +228,7 @@ class ScoreSteps {
   void fix_shifts() {
     const std::size_t side = lines() * k_;
     for (std::size_t j = 0; j < lines(); ++j) {
-      const double* const own = l2_.data() + j * k_;
-      if (!std::all_of(own, own + k_, [&](double l2) { return l2 == own[0]; })) continue;
+      if (!shifts_apart(j)) continue;
       double* const block = hessian_.data() + j * k_ * side + j * k_;
       double size = 0.0;
       for (std::size_t c = 0; c < k_; ++c) size += block[c * side + c];
@@ -265,7 +277,9 @@ class ScoreSteps {
   /// The inverse of the diagonal of the Hessian, about: curvature and columns are taken apart.
   void take_diagonal() {
     inverse_.resize((d_ + 1) * k_);
+    apart_.resize(d_ + 1);
     for (std::size_t j = 0; j <= d_; ++j) {
+      apart_[j] = shifts_apart(j);
       const double size = j < d_ ? problem_.size[j] : 1.0;
       for (std::size_t c = 0; c < k_; ++c) {
         const double diagonal = size * bends_[c] + l2_[j * k_ + c];
@@ -274,33 +288,38 @@ class ScoreSteps {
     }
   }
 
+  /// v = inverse residual, among tables without shifts where these are apart; their product.
+  double precondition(const Numbers& residual, Numbers& v) const {
+    for (std::size_t j = 0; j <= d_; ++j) {
+      const double *own = inverse_.data() + j * k_, *from = residual.data() + j * k_;
+      double level = 0.0;
+      if (apart_[j] != 0) level = dot(own, from, k_) / sum(own, k_);
+      for (std::size_t c = 0; c < k_; ++c) v[j * k_ + c] = own[c] * (from[c] - level);
+    }
+    return dot(v.data(), residual.data(), v.size());
+  }
+
   bool solve_by_products(double left) {
     const std::size_t size = step_.size();
     const double goal = std::max(left, kForcing * gap_of(gradient_));
     take_diagonal();
     std::fill(step_.begin(), step_.end(), 0.0);
-    Numbers residual(size), v(size), image(size);
-    double energy = 0.0;
-    for (std::size_t i = 0; i < size; ++i) {
-      residual[i] = -gradient_[i];
-      v[i] = inverse_[i] * residual[i];
-      energy += v[i] * residual[i];
-    }
-    for (std::size_t product = 0; product < kMostProducts; ++product) {
+    Numbers residual(size), v(size), image(size), next(size);
+    for (std::size_t i = 0; i < size; ++i) residual[i] = -gradient_[i];
+    double energy = precondition(residual, v);
+    for (std::size_t product = 0; product < problem_.products; ++product) {
       multiply(v, image);
       const double curvature = dot(v.data(), image.data(), size);
       if (!(curvature > 0.0)) return product > 0;
       const double length = energy / curvature;
-      double next = 0.0;
       for (std::size_t i = 0; i < size; ++i) {
         step_[i] += length * v[i];
         residual[i] -= length * image[i];
-        next += inverse_[i] * residual[i] * residual[i];
       }
       if (gap_of(residual) <= goal) return true;
-      const double share = next / energy;
-      for (std::size_t i = 0; i < size; ++i) v[i] = inverse_[i] * residual[i] + share * v[i];
-      energy = next;
+      const double before = energy;
+      energy = precondition(residual, next);
+      for (std::size_t i = 0; i < size; ++i) v[i] = next[i] + energy / before * v[i];
     }
     return false;
   }
@@ -311,8 +330,10 @@ class ScoreSteps {
   std::size_t n_, d_, k_;
   Numbers rates_, products_, trial_, gradient_, step_, l2_, bends_, db_;
   Numbers hessian_, gram_, first_, inverse_;
+  std::vector<char> apart_;
   ScoreTerms now_, next_;
   SmallSystem system_;
+  bool by_products_;
   double primal_ = 0.0;
 };
 

@@ -16,7 +16,8 @@ struct ScoresProblem {
   std::span<const double> mean, size;  // per column: its mean, and the mean square around it
   std::size_t k;                       // scores
   bool intercept;                      // whether b is free
-  bool formed;                         // systems by the Hessian itself, else conjugate gradients
+  bool formed;                         // whether Hessians may be formed
+  std::size_t products;                // of a step by conjugate gradients, before one is
   bool gap;  // whether the goal is the gap that the gradient leaves, else what a step gains
 };
 

@@ -177,14 +177,14 @@ std::span<double> filled(const MutableArray& array, const char* name, std::size_
 
 std::tuple<std::int64_t, bool> score_steps(const Array& X, const Array& y, const Array& mass,
                                            const Array& l2, const Array& mean, const Array& size,
-                                           const std::tuple<bool, bool, bool>& how,
+                                           const std::tuple<bool, bool, bool, std::int64_t>& how,
                                            const MutableArray& w, const MutableArray& b,
                                            const MutableArray& z, double near, std::int64_t most,
                                            const MutableArray& primal, const MutableArray& models) {
   return with_dense(X, [&](const auto& matrix) {
     const std::size_t n = matrix.rows(), d = matrix.columns(), k = b.size();
-    const auto& [intercept, formed, gap] = how;
-    if (!formed && !matrix.by_rows) value_problem("X must have contiguous rows");
+    const auto& [intercept, gap, formed, products] = how;
+    if (products != 0 && !matrix.by_rows) value_problem("X must have contiguous rows");
     const auto penalty = vectors(l2, "l2");
     check_size(penalty.values.size(), d * k, "l2");
     const auto classes = places(y, "y", k);
@@ -197,6 +197,7 @@ std::tuple<std::int64_t, bool> score_steps(const Array& X, const Array& y, const
                                 k,
                                 intercept,
                                 formed,
+                                count(products, "products"),
                                 gap};
     const ScoresPoint point{filled(w, "w", d, k), mutable_vector(b, "b", k), filled(z, "z", n, k)};
     const SmoothGoal goal{near, count(most, "most")};
@@ -230,7 +231,8 @@ void bind_interior(nb::module_& m) {
         arg("size"), arg("how"), arg("w").noconvert(), arg("b").noconvert(), arg("z").noconvert(),
         arg("near"), arg("most"), arg("primal"), arg("models"),
         "Newton's steps for the softmax and l2, w, b and z in place; returns (steps, done). how: "
-        "whether there are intercepts, whether Hessians are formed, whether near bounds a gap.");
+        "whether there are intercepts, near bounds a gap, Hessians may be formed; and products of "
+        "conjugate gradients before one is.");
 }
 
 }  // namespace minimand::python

@@ -640,7 +640,7 @@ def smooth_steps(
     models: _Vector,
 ) -> tuple[float, int, bool]: ...
 
-# how: intercepts, Hessians formed, near bounds the gap (else what a step gains)
+# how: intercepts, near bounds a gap (else what a step gains), Hessians may be formed, products
 def score_steps(
     X: _Matrix,
     y: _Vector,
@@ -648,7 +648,7 @@ def score_steps(
     l2: _Matrix,
     mean: _Vector,
     size: _Vector,
-    how: tuple[bool, bool, bool],
+    how: tuple[bool, bool, bool, int],
     w: _Matrix,
     b: _Vector,
     z: _Matrix,

@@ -30,6 +30,8 @@ _METRICS = 4  # metrics, each at the point where the steps of the last one ended
 _MOST_READ = 5_000_000  # numbers in X, likewise for L-BFGS; measured at 100000×50, 60000×120
 _MOST_COLUMNS = 1000  # of an explicit inverse; safeguard
 _MOST_FORMED = 400  # unknowns of several scores, beyond which LAPACK factorises faster; safeguard
+_MOST_PRODUCTS = 100  # of such a step, beyond which a better preconditioner pays; safeguard
+_USUAL = 10  # products of such a step; measured on digits and normal columns
 _MOST_CLASSES = 64  # scores, beyond which BLAS multiplies by them faster; safeguard
 _NEAR_GAP = 0.5  # share of the target that the gradient may leave; safeguard
 
@@ -53,17 +55,16 @@ def takes_quasi_newton(objective: Objective) -> bool:
     return objective.loss.plq(y) is None and objective.loss.rowwise(y) is not None
 
 
-def at_once(objective: Objective, control: Control, formed: bool) -> Iterator[Finding]:
+def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
     """The minimiser; none where the loss is unknown to the core, or the columns are collinear.
 
-    Systems of several scores are solved with the Hessian if it is ``formed``, else by conjugate
-    gradients. If steps end too early, `Newton` begins anew: its line search sees more.
+    If steps end too early, `Newton` begins anew: its line search sees more.
     """
     form, design = objective.penalty.sum_over_features, _as_dense(objective.design)
     if form is None or design is None or objective.units is not None:
         return
     if objective.n_scores > 1:
-        yield from _scores(objective, form, design, control, formed)
+        yield from _scores(objective, form, design, control)
         return
     n, d = design.shape
     few = d < _FEW and n * d < _MOST_NUMBERS
@@ -138,15 +139,14 @@ def _newton(run: _Run, posed: _Posed, design: DenseDesign) -> Iterator[Finding]:
 
 
 def _scores(
-    objective: Objective, form: Separable, design: DenseDesign, control: Control, formed: bool
+    objective: Objective, form: Separable, design: DenseDesign, control: Control
 ) -> Iterator[Finding]:
     """Newton's steps of several scores that a softmax couples."""
     (n, d), k, null = design.shape, objective.n_scores, objective.null
     classes = objective.loss.softmax_classes(objective.y)
-    few = k <= _MOST_CLASSES and n * max(d, k) < _MOST_NUMBERS
-    if classes is None or not few or (formed and d * k > _MOST_FORMED):
+    if classes is None or k > _MOST_CLASSES or n * max(d, k) >= _MOST_NUMBERS:
         return
-    everywhere = bool((form.l2 > 0).all())
+    everywhere, formed = bool((form.l2 > 0).all()), d * k <= _MOST_FORMED
     lacking = not np.bincount(classes, weights=objective.mass, minlength=k).all()
     if lacking or not (everywhere or (formed and _determined(objective, form))):
         return
@@ -154,10 +154,11 @@ def _scores(
     if objective.intercept:
         mean = objective.moments(objective.mass).first
         size = np.maximum(size - mean**2, EPS * size)
-    run, z = _Run(objective, control, _STEPS), null.z.copy()
-    x = design.x if formed else np.ascontiguousarray(design.x)
-    how = objective.intercept, formed, everywhere
+    products = _products(n, d, k, formed) if everywhere else 0
+    x = np.ascontiguousarray(design.x) if products else design.x
+    how = objective.intercept, everywhere, formed, products
     posed = x, classes, objective.mass, np.ascontiguousarray(form.l2), mean, size, how
+    run, z = _Run(objective, control, _STEPS), null.z.copy()
 
     def call(w: Array, b: Array, *rest: Any) -> tuple[Array, int, bool]:
         return b, *_core.score_steps(*posed, w, b, z, *rest)
@@ -165,10 +166,19 @@ def _scores(
     near = (_NEAR_GAP if everywhere else _NEAR) * control.target
     for _ in range(_CALLS):
         # A step takes two products, and a Hessian for all pairs of scores or products for it.
-        if not run.steps(call, near, 2.0 + (0.5 * k * (k - 1) if formed else 10.0))[1]:
+        if not run.steps(call, near, 2.0 + (_USUAL if products else 0.5 * k * (k - 1)))[1]:
             return
         yield run.finding()
         near *= 1e-2 if everywhere else 1e-6  # shares: gaps, and gains of steps; safeguard
+
+
+def _products(n: int, d: int, k: int, formed: bool) -> int:
+    """Products of a step that take as long as a Hessian of k scores; 0 if these are few."""
+    if not formed:
+        return _MOST_PRODUCTS
+    hessian = 0.25 * n * d * d * k * (k - 1) + 0.5 * (d * k) ** 3
+    products = int(hessian / (2.0 * n * d * k))
+    return min(products, _MOST_PRODUCTS) if products > _USUAL else 0
 
 
 def _quasi_newton(run: _Run, posed: _Posed) -> Iterator[Finding]:

@@ -76,7 +76,7 @@ class Newton(Solver):
 
     def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
         """On few columns, or few rows, in compiled code, without judgements on the way."""
-        return few_columns.at_once(objective, control, self._factorises(objective, control))
+        return few_columns.at_once(objective, control)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
