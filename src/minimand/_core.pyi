@@ -643,7 +643,7 @@ def smooth_steps(
 # how: intercepts, near bounds a gap (else what a step gains), Hessians may be formed, products
 def score_steps(
     X: _Matrix,
-    y: _Vector,
+    y: NDArray[np.int64],
     mass: _Vector,
     l2: _Matrix,
     mean: _Vector,
