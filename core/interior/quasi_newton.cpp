@@ -64,7 +64,7 @@ class QuasiNewton {
   }
 
   void record(const SmoothCourse& course, std::size_t step) const {
-    course.record(step, primal_, w_, b_);
+    course.record(step, primal_, w_, {&b_, 1});
   }
 
   /// A bound of the gap at the best intercept.

@@ -49,7 +49,7 @@ class Steps {
   }
 
   void record(const SmoothCourse& course, std::size_t step) const {
-    course.record(step, primal_, w_, b_);
+    course.record(step, primal_, w_, {&b_, 1});
   }
 
   /// One step; the decrease that it promised, negative if there was none.

@@ -29,12 +29,14 @@ struct SmoothCourse {
   std::span<double> models;  // (w, b) after every step, one after the other: most of them
 
   /// Writes the value, and (w, b) after a step.
-  void record(std::size_t step, double value, std::span<const double> w, double b) const {
+  void record(std::size_t step, double value, std::span<const double> w,
+              std::span<const double> b) const {
     if (!primal.empty()) primal[step] = value;
     if (models.empty() || step == 0) return;
-    const auto model = models.subspan((step - 1) * (w.size() + 1), w.size() + 1);
+    const std::size_t size = w.size() + b.size();
+    const auto model = models.subspan((step - 1) * size, size);
     std::copy(w.begin(), w.end(), model.begin());
-    model[w.size()] = b;
+    std::copy(b.begin(), b.end(), model.begin() + static_cast<std::ptrdiff_t>(w.size()));
   }
 };
 

@@ -640,6 +640,24 @@ def smooth_steps(
     models: _Vector,
 ) -> tuple[float, int, bool]: ...
 
+# how: intercepts, near bounds a gap (else what a step gains), Hessians may be formed, products
+def score_steps(
+    X: _Matrix,
+    y: NDArray[np.int64],
+    mass: _Vector,
+    l2: _Matrix,
+    mean: _Vector,
+    size: _Vector,
+    how: tuple[bool, bool, bool, int],
+    w: _Matrix,
+    b: _Vector,
+    z: _Matrix,
+    near: float,
+    most: int,
+    primal: _Vector,
+    models: _Vector,
+) -> tuple[int, bool]: ...
+
 # L-BFGS steps; centre, inverse and total belong to the Hessian of the first metric.
 def quasi_newton(
     X: _Matrix,

@@ -266,6 +266,10 @@ class Loss(Parameterized):
         plq = self.plq(y)
         return None if plq is None else Rowwise(*plq)
 
+    def softmax_classes(self, y: Array) -> IntArray | None:
+        """The numbers of the classes, if the loss is a softmax of a score each; else None."""
+        return None
+
     def transform(self, z: Array) -> Array:
         """The score on the scale of y, which `predict` returns."""
         return z
