@@ -75,6 +75,30 @@ MINIMAND_CLONES void logistic_derivatives_range(std::span<const double> z,
   store_some(to_curvature + i, point.curvature(), n - i);
 }
 
+void exponentials_terms_range(const Exponentials& psi, std::span<const double> t,
+                              std::span<double> value, std::span<double> slope,
+                              std::span<double> bend);
+
+MINIMAND_CLONES void exponentials_terms_range(const Exponentials& psi, std::span<const double> t,
+                                              std::span<double> value, std::span<double> slope,
+                                              std::span<double> bend) {
+  const std::size_t n = t.size();
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const auto found =
+        psi.terms(load_lanes(&t[i]), load_lanes(&psi.size[i]), load_lanes(&psi.single[i]));
+    store_lanes(&value[i], found.value);
+    store_lanes(&slope[i], found.slope);
+    store_lanes(&bend[i], found.bend);
+  }
+  const std::size_t rest = n - i;
+  const auto found = psi.terms(load_some(t.data() + i, rest), load_some(psi.size.data() + i, rest),
+                               load_some(psi.single.data() + i, rest));
+  store_some(value.data() + i, found.value, rest);
+  store_some(slope.data() + i, found.slope, rest);
+  store_some(bend.data() + i, found.bend, rest);
+}
+
 void relative_entropy_range(std::span<const double> q, std::span<const double> z,
                             std::span<double> result);
 double inner_product_of(std::span<const double> a, std::span<const double> b);
@@ -140,6 +164,15 @@ void logistic_derivatives(std::span<const double> z, std::span<const double> y,
   parallel_ranges(z.size(), kOperationsPerElement * z.size(), [&](Range range, std::size_t) {
     logistic_derivatives_range(part_of(z, range), part_of(y, range), part_of(gradient, range),
                                part_of(curvature, range));
+  });
+}
+
+void exponentials_terms(const Exponentials& psi, std::span<const double> t, std::span<double> value,
+                        std::span<double> slope, std::span<double> bend) {
+  parallel_ranges(t.size(), 2 * kOperationsPerElement * t.size(), [&](Range range, std::size_t) {
+    const Exponentials part{psi.a, part_of(psi.size, range), part_of(psi.single, range)};
+    exponentials_terms_range(part, part_of(t, range), part_of(value, range), part_of(slope, range),
+                             part_of(bend, range));
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "scalar/exponentials.hpp"
+
 namespace minimand {
 
 void exponentials(std::span<const double> x, std::span<double> result);
@@ -13,6 +15,10 @@ void logistic_terms(std::span<const double> z, std::span<const double> y, std::s
 
 void logistic_derivatives(std::span<const double> z, std::span<const double> y,
                           std::span<double> gradient, std::span<double> curvature);
+
+/// A function of this form, and its first two derivatives in t.
+void exponentials_terms(const Exponentials& psi, std::span<const double> t, std::span<double> value,
+                        std::span<double> slope, std::span<double> bend);
 
 /// Kullback-Leibler divergence of the Bernoulli laws q and 1/(1 + e^-z); infinite unless 0 <= q
 /// <= 1.

@@ -162,6 +162,7 @@ def piecewise_shift(
 _Scalars = tuple[float, float, int, float]
 _Rows = tuple[_Vector, _Vector, _Vector, _Vector]
 _Psi = _Pieces | str  # "softplus"
+_SmoothPsi = _Psi | tuple[float, _Vector, _Vector]  # a, size, single
 
 def dual_rows(
     matrix: Compressed,
@@ -627,7 +628,7 @@ def interior_walk(
 # Newton's steps on few columns: rows are mass, sign, shift; w changes in place.
 def smooth_steps(
     X: _Matrix,
-    psi: _Pieces | str,
+    psi: _SmoothPsi,
     rows: tuple[_Vector, _Vector, _Vector],
     l2: _Vector,
     centre: _Vector,
@@ -643,7 +644,7 @@ def smooth_steps(
 # L-BFGS steps; centre, inverse and total belong to the Hessian of the first metric.
 def quasi_newton(
     X: _Matrix,
-    psi: _Pieces | str,
+    psi: _SmoothPsi,
     rows: tuple[_Vector, _Vector, _Vector],
     l2: _Vector,
     centre: _Vector,
