@@ -6,6 +6,31 @@
 
 namespace minimand {
 
+/// E(x) = e^x - 1 - x, E'(x) = e^x - 1 and e^x, each to about full relative accuracy.
+struct Excess {
+  Lanes value, slope, whole;
+
+  MINIMAND_INLINE explicit Excess(Lanes x) {
+    whole = exponential(x);
+    const auto near = (x < same_lanes(kNear)) & (x > same_lanes(-kNear));
+    const Lanes r = select(near, x, Lanes{});
+    // The terms of the Taylor series from x^2/2 to x^15/15!, as a tree.
+    const Lanes r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
+    const Lanes p2 = (1.0 / 2.0 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0));
+    const Lanes p6 =
+        (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0));
+    const Lanes p10 = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) +
+                      r2 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0));
+    const Lanes p14 = 1.0 / 87178291200.0 + r * (1.0 / 1307674368000.0);
+    const Lanes sum = r2 * ((p2 + r4 * p6) + r8 * (p10 + r4 * p14));
+    slope = select(near, sum + r, whole - 1.0);
+    value = select(near, sum, slope - x);
+  }
+
+  static constexpr double kNear =
+      0.5;  // |x|, up to which the series is exact to rounding; safeguard
+};
+
 /// size_i phi(t) with phi(t) = E(-a t) / a + E(b t) / b, E(x) = e^x - 1 - x, a + b = 1, a term
 /// whose a or b is 0 being 0; where single_i is not 0, size_i e^{b t} / b. Half deviances with the
 /// log link are of this form.
@@ -34,25 +59,6 @@ struct Exponentials {
     return {size * select(one, alone.value, both.value),
             size * select(one, alone.slope, both.slope), size * select(one, alone.bend, both.bend)};
   }
-
- private:
-  static constexpr double kNear = 0.5;  // |x|, below which E is summed as a series; safeguard
-
-  /// E(x), E'(x) = e^x - 1 and e^x, each to about full relative accuracy.
-  struct Excess {
-    Lanes value, slope, whole;
-
-    MINIMAND_INLINE explicit Excess(Lanes x) {
-      whole = exponential(x);
-      const auto near = (x < same_lanes(kNear)) & (x > same_lanes(-kNear));
-      const Lanes small = select(near, x, Lanes{});
-      Lanes series = same_lanes(1.0);  // x^2/2 (1 + x/3 (1 + x/4 (1 + ...)))
-      for (int n = 16; n > 2; --n) series = 1.0 + small * (1.0 / n) * series;
-      const Lanes sum = 0.5 * small * small * series;
-      slope = select(near, sum + small, whole - 1.0);
-      value = select(near, sum, slope - x);
-    }
-  };
 };
 
 }  // namespace minimand

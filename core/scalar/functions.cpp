@@ -8,6 +8,7 @@ namespace minimand {
 
 // External linkage: the loader resolves these names to the clone for this processor.
 void exponential_range(std::span<const double> x, std::span<double> result);
+void excess_range(std::span<const double> x, std::span<double> result);
 void log_one_plus_range(std::span<const double> x, std::span<double> result);
 void logistic_terms_range(std::span<const double> z, std::span<const double> y,
                           std::span<double> value, std::span<double> gradient,
@@ -22,6 +23,15 @@ MINIMAND_CLONES void exponential_range(std::span<const double> x, std::span<doub
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store_lanes(to + i, exponential(load_lanes(from + i)));
   store_some(to + i, exponential(load_some(from + i, n - i)), n - i);
+}
+
+MINIMAND_CLONES void excess_range(std::span<const double> x, std::span<double> result) {
+  const double* from = x.data();
+  double* to = result.data();
+  const std::size_t n = x.size();
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store_lanes(to + i, Excess(load_lanes(from + i)).value);
+  store_some(to + i, Excess(load_some(from + i, n - i)).value, n - i);
 }
 
 MINIMAND_CLONES void log_one_plus_range(std::span<const double> x, std::span<double> result) {
@@ -142,6 +152,12 @@ std::span<Value> part_of(std::span<Value> values, Range range) {
 void exponentials(std::span<const double> x, std::span<double> result) {
   parallel_ranges(x.size(), kOperationsPerElement * x.size(), [&](Range range, std::size_t) {
     exponential_range(part_of(x, range), part_of(result, range));
+  });
+}
+
+void excesses(std::span<const double> x, std::span<double> result) {
+  parallel_ranges(x.size(), kOperationsPerElement * x.size(), [&](Range range, std::size_t) {
+    excess_range(part_of(x, range), part_of(result, range));
   });
 }
 

@@ -7,6 +7,8 @@
 namespace minimand {
 
 void exponentials(std::span<const double> x, std::span<double> result);
+/// e^x - 1 - x, which does not cancel.
+void excesses(std::span<const double> x, std::span<double> result);
 void logs_one_plus(std::span<const double> x, std::span<double> result);
 
 /// With the margin m = y z, y = +-1: log(1 + e^-m) and its first two derivatives in z.

@@ -129,7 +129,7 @@ def test_quasi_newton_steps_take_columns_without_a_penalty(loss, free, monkeypat
 
 
 @pytest.mark.parametrize(
-    "loss", [mm.Tweedie(1), mm.Tweedie(1.3), mm.Gamma(), mm.Exponential()], ids=str
+    "loss", [mm.Poisson(), mm.Tweedie(1.3), mm.Gamma(), mm.Exponential()], ids=str
 )
 def test_exponentials_are_the_loss(loss):
     """The values that compiled steps see, near the minimum of the loss and far from it."""

@@ -189,9 +189,7 @@ def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
     return not -objective.mean(paid) - form.value(w) >= objective.infimum
 
 
-def _slopes(
-    objective: Objective, start: Point, loss: Rowwise, psi: Pieces | Softplus
-) -> Array:
+def _slopes(objective: Objective, start: Point, loss: Rowwise, psi: Pieces | Softplus) -> Array:
     if start is objective.null:
         return psi.clip(np.zeros(objective.n_samples))
     z = start.z if objective.offset is None else start.z - objective.offset
