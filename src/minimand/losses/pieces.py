@@ -1,4 +1,4 @@
-"""Functions ψ of one number that compiled kernels know: pieces between knots, softplus, exponentials.
+"""Functions ψ of one number that compiled kernels know: pieces, the softplus, exponentials.
 
 Most losses with kinks are linear or quadratic between finitely many knots, and then slopes,
 conjugate, proximal point and best intercept are exact. A loss that defines its `pieces` gets all of
