@@ -5,7 +5,7 @@
 #include <span>
 
 #include "dense/matrix.hpp"
-#include "dual/rows.hpp"
+#include "interior/smooth_terms.hpp"
 
 // Newton's steps for a smooth loss with an l2 penalty on few columns. The readable form is
 // `solvers/smooth/newton.py`, whose names and formulas these are.
@@ -46,7 +46,7 @@ struct SmoothReport {
 };
 
 template <class Scalar>
-SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
+SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const SmoothPsi& psi,
                           const SmoothProblem& problem, std::span<double> w, double& b,
                           const SmoothGoal& goal, const SmoothCourse& course);
 

@@ -104,6 +104,20 @@ std::span<double> room(const MutableArray& array, const char* name, std::size_t 
   return mutable_vector(array, name, array.size() == 0 ? 0 : size);
 }
 
+/// a, size, single.
+using ExponentialArrays = std::tuple<double, Array, Array>;
+using SmoothPsiArgument = std::variant<ExponentialArrays, PieceArrays, std::string>;
+
+SmoothPsi smooth_psi(const SmoothPsiArgument& psi, std::size_t n) {
+  if (const auto* const rows = std::get_if<ExponentialArrays>(&psi)) {
+    const auto& [a, size, single] = *rows;
+    if (!(a >= 0.0 && a <= 1.0)) value_problem("a must be between 0 and 1");
+    return Exponentials{a, vector<double>(size, "size", n), vector<double>(single, "single", n)};
+  }
+  if (const auto* const parts = std::get_if<PieceArrays>(&psi)) return pieces(*parts);
+  return known_psi(std::get<std::string>(psi));
+}
+
 /// b, steps, done.
 using SmoothResult = std::tuple<double, std::int64_t, bool>;
 
@@ -112,7 +126,7 @@ using SmoothLimits = std::tuple<double, std::int64_t, MutableArray, MutableArray
 
 /// Calls steps(matrix, psi, problem, w, b, goal, course) on checked arguments.
 template <class Steps>
-SmoothResult with_smooth(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+SmoothResult with_smooth(const Array& X, const SmoothPsiArgument& psi, const SmoothRows& rows,
                          const Array& l2, const Array& centre, bool intercept,
                          const MutableArray& w, double b, const SmoothLimits& limits,
                          const Steps& steps) {
@@ -123,7 +137,7 @@ SmoothResult with_smooth(const Array& X, const PsiArgument& psi, const SmoothRow
         vector<double>(mass, "mass", n),     vector<double>(sign, "sign", n),
         vector<double>(shift, "shift", n),   vector<double>(l2, "l2", d),
         vector<double>(centre, "centre", d), intercept};
-    const auto known = dual_psi(psi);
+    const auto known = smooth_psi(psi, n);
     const auto moved = mutable_vector(w, "w", d);
     const auto& [near, most, primal, models] = limits;
     const SmoothGoal goal{near, count(most, "most")};
@@ -135,7 +149,7 @@ SmoothResult with_smooth(const Array& X, const PsiArgument& psi, const SmoothRow
   });
 }
 
-SmoothResult smooth_steps(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+SmoothResult smooth_steps(const Array& X, const SmoothPsiArgument& psi, const SmoothRows& rows,
                           const Array& l2, const Array& centre, bool intercept,
                           const MutableArray& w, double b, double near, std::int64_t most,
                           const MutableArray& primal, const MutableArray& models) {
@@ -147,7 +161,7 @@ SmoothResult smooth_steps(const Array& X, const PsiArgument& psi, const SmoothRo
                      });
 }
 
-SmoothResult quasi_newton(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+SmoothResult quasi_newton(const Array& X, const SmoothPsiArgument& psi, const SmoothRows& rows,
                           const Array& l2, const Array& centre, bool intercept,
                           const Array& inverse, double total, const MutableArray& w, double b,
                           double near, std::int64_t most, const MutableArray& primal,

@@ -133,6 +133,7 @@ def cd_columns_dense(
 
 # Scalars.
 def exp(x: _Vector) -> _Vector: ...
+def excess(x: _Vector) -> _Vector: ...
 def log1p(x: _Vector) -> _Vector: ...
 def logistic_terms(z: _Vector, y: _Vector) -> tuple[_Vector, _Vector, _Vector]: ...
 def logistic_derivatives(z: _Vector, y: _Vector) -> tuple[_Vector, _Vector]: ...
@@ -162,6 +163,7 @@ def piecewise_shift(
 _Scalars = tuple[float, float, int, float]
 _Rows = tuple[_Vector, _Vector, _Vector, _Vector]
 _Psi = _Pieces | str  # "softplus"
+_SmoothPsi = _Psi | tuple[float, _Vector, _Vector]  # a, size, single
 
 def dual_rows(
     matrix: Compressed,
@@ -627,7 +629,7 @@ def interior_walk(
 # Newton's steps on few columns: rows are mass, sign, shift; w changes in place.
 def smooth_steps(
     X: _Matrix,
-    psi: _Pieces | str,
+    psi: _SmoothPsi,
     rows: tuple[_Vector, _Vector, _Vector],
     l2: _Vector,
     centre: _Vector,
@@ -661,7 +663,7 @@ def score_steps(
 # L-BFGS steps; centre, inverse and total belong to the Hessian of the first metric.
 def quasi_newton(
     X: _Matrix,
-    psi: _Pieces | str,
+    psi: _SmoothPsi,
     rows: tuple[_Vector, _Vector, _Vector],
     l2: _Vector,
     centre: _Vector,

@@ -262,7 +262,7 @@ class Loss(Parameterized):
         return None
 
     def rowwise(self, y: Array) -> Rowwise | None:
-        """The form for compiled kernels that visit single rows: pieces, or a ψ known by name."""
+        """The form for compiled kernels: pieces, or a ψ that they know."""
         plq = self.plq(y)
         return None if plq is None else Rowwise(*plq)
 

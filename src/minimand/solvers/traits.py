@@ -91,7 +91,7 @@ def _of_loss(objective: Objective) -> list[Trait]:
         found += [Trait.PIECES, Trait.ROWS_SOLVED_EXACTLY]
         if pieces.pieces.linear:
             found.append(Trait.STRAIGHT_PIECES)
-    elif loss.rowwise(objective.y) is not None:
+    elif objective.rowwise is not None and objective.rowwise.row_by_row:
         found.append(Trait.ROWS_SOLVED_EXACTLY)
     return found
 

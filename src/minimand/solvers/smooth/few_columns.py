@@ -51,8 +51,7 @@ def takes_quasi_newton(objective: Objective) -> bool:
     few = objective.design.nnz <= _MOST_READ and _FEW <= objective.n_features <= _MOST_COLUMNS
     if not (dense and few):
         return False
-    y = objective.y
-    return objective.loss.plq(y) is None and objective.loss.rowwise(y) is not None
+    return objective.loss.plq(objective.y) is None and objective.rowwise is not None
 
 
 def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
@@ -68,15 +67,13 @@ def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
         return
     n, d = design.shape
     few = d < _FEW and n * d < _MOST_NUMBERS
-    if not few and not ((form.l2 > 0).all() and takes_quasi_newton(objective)):
+    if not few and not takes_quasi_newton(objective):
         return
-    loss = objective.loss.rowwise(objective.y)
+    loss = objective.rowwise
     if loss is None or not _determined(objective, form):
         return
-    shift = loss.shift
-    if objective.offset is not None:
-        shift = shift - loss.sign * objective.offset
-    posed = _Posed(design.x, loss.psi.parts, (objective.mass, loss.sign, shift), form.l2)
+    rows = objective.mass, loss.sign, loss.shift
+    posed = _Posed(design.x, loss.psi.parts, rows, form.l2)
     run = _Run(objective, control, _STEPS if few else _QUASI_STEPS)
     yield from _newton(run, posed, design) if few else _quasi_newton(run, posed)
 
@@ -211,14 +208,21 @@ class _Metric(NamedTuple):
 
 
 def _metric(objective: Objective, l2: Array, z: Array) -> _Metric | None:
-    """The inverse of the Hessian at some scores, from every so many rows."""
-    every = costs.rows_between(objective)
+    """The inverse of the Hessian at some scores, from every so many rows.
+
+    At the null model, whose curvature varies little from row to row, that of the squared loss does
+    as well, if it is known.
+    """
     h = objective.mass * objective.loss.slopes(z, objective.y)[1]
     total = float(h.sum())
-    if not total > 0:
+    if not 0 < total < np.inf:
         return None
-    objective.meter.passes += 1.0 / every
-    matrix, mean = objective.thinned(every).hessian(every * h[::every])
+    every, own = costs.rows_between(objective), objective.facts.hessian
+    if own is not None and z is objective.null.z:
+        every, matrix, mean = 1, total * own.matrix, own.mean
+    else:
+        objective.meter.passes += 1.0 / every
+        matrix, mean = objective.thinned(every).hessian(every * h[::every])
     diagonal = np.diag(matrix) + l2
     if every > 1:  # a rare column may be absent from these rows
         spread = objective.spread

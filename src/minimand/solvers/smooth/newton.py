@@ -71,7 +71,7 @@ class Newton(Solver):
             reused = self._reuses(objective, form)
             return costs.newton_on_pieces(objective, form, formed=formed, reused=reused)
         cost = costs.newton(objective, formed=formed)
-        if (form.l2 > 0).all() and few_columns.takes_quasi_newton(objective):
+        if few_columns.takes_quasi_newton(objective):
             return min(cost, costs.quasi_newton(objective))
         return cost
 
