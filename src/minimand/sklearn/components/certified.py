@@ -156,8 +156,10 @@ class KernelPCA(decomposition.KernelPCA):
         if k == 0:
             self.certificate_ = _certificate(scale * total, scale * total, scale * total, words)
             return centred
-        kept = float(np.vdot(vectors, matrix @ vectors))
-        top = top_of_kernel(0.5 * (matrix + matrix.T), k)
+        kept = float(np.vdot(vectors.T, vectors.T @ matrix))
+        if callable(self.kernel) or self.kernel == "precomputed":
+            matrix = 0.5 * (matrix + matrix.T)  # others are symmetric, up to rounding
+        top = top_of_kernel(matrix, k, start=vectors)
         bound = top.attained if top.exact else top.bound
         self.certificate_ = _certificate(
             scale * (total - kept),
