@@ -16,6 +16,8 @@ def largest_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """
     side = matrix.shape[0]
     count = min(count, side)
+    if count == side:
+        return np.linalg.eigh(matrix)
     try:
         values, vectors = linalg.eigh(
             matrix, subset_by_index=[side - count, side - 1], check_finite=False

@@ -13,9 +13,7 @@ from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.typing import Array, IntArray
 from ..._base.watch import look
 
-_SMALL = (
-    200  # side of a matrix all of whose eigenvectors are computed; safeguard: some milliseconds
-)
+_SMALL = 200  # side of a matrix all of whose eigenvectors are computed; safeguard: 2 ms
 _DIGITS = 1e-3  # accuracy of a start's eigenvectors; measured: more digits do not change the cut
 _ROUNDS = 20  # restarts of Lanczos' method; safeguard: the alternation repairs what is missing
 
