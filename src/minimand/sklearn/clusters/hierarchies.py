@@ -37,7 +37,6 @@ class AgglomerativeClustering(cluster.AgglomerativeClustering):
     def _fit(self, X: Any) -> Self:
         """Merge all samples, and remember them for `predict`; X is checked by now."""
         super()._fit(X)
-        self._nearest = None
         self._merged = None if callable(self.metric) else (np.array(X), self.metric, self.linkage)
         return self
 
@@ -50,10 +49,9 @@ class AgglomerativeClustering(cluster.AgglomerativeClustering):
                 "predict does not take a metric that is a function of all rows: use "
                 "minimand.Agglomerative, whose distance is a function of two rows."
             )
-        if self._nearest is None:
-            rows, metric, linkage = self._merged
-            self._nearest = nearest_of(dissimilarity_of(metric).fit(rows), self.labels_, linkage)
-        return nearest_clusters(self._nearest, X)
+        rows, metric, linkage = self._merged
+        pairs = dissimilarity_of(metric).fit(rows)
+        return nearest_clusters(nearest_of(pairs, self.labels_, linkage), X)
 
 
 class BisectingKMeans(cluster.BisectingKMeans):
