@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from .._base.linear_system import EPS
 from .._base.typing import AnyArray, Array
 from .ritz import Operator, Ritz, largest_on_complement, orthonormal, rayleigh_ritz, sum_above
 
@@ -26,7 +27,7 @@ def proved_top(matrix: Array, near: Array, k: int, slack: float) -> tuple[Array,
 
     The bound is that of their sum, and no further above the Ritz values than ``slack``; None if
     that cannot be proved, as where the span misses one of the largest eigenvectors. The matrix is
-    symmetric; rounding of its own is not included.
+    symmetric; the rounding of its own entries is not included.
     """
     basis = orthonormal(near)
     if basis.shape[1] < k:
@@ -35,16 +36,18 @@ def proved_top(matrix: Array, near: Array, k: int, slack: float) -> tuple[Array,
     values, residual = ritz.values[:k], ritz.residual(k)
     if not values[-1] > 0:
         return None
-    most = float(values.sum()) + slack
+    # The basis is orthonormal but for rounding, by which Ritz values may be too low.
+    rounding = EPS * 16 * k * math.sqrt(matrix.shape[0]) * float(values[0])
+    most = float(values.sum()) + slack - rounding
     size = float(np.linalg.norm(matrix))
     operator = Operator(lambda x: matrix @ x, matrix.shape[0], 0.0, size**2, least=-math.inf)
     bound = sum_above(values, residual, largest_on_complement(operator, ritz, k))
     if bound <= most:
-        return values, bound
+        return values, bound + rounding
     for level, kind in _levels(ritz, k, slack):
         bound = sum_above(values, residual, level)
         if bound <= most and _is_above(matrix, ritz, k, level, size, kind):
-            return values, bound
+            return values, bound + rounding
     return None
 
 
