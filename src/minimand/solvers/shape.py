@@ -89,7 +89,7 @@ class Shape:
         The median eigenvalue of the Gram matrix of some rows of length 1.
         """
         rows = self._objective.design.rows(np.arange(0, self.n, -(-self.n // _SAMPLED)))
-        gram = rows.row_gram(np.ones(rows.shape[1]))
+        gram = rows.row_gram()
         size = np.sqrt(np.diag(gram))
         size[size == 0] = 1.0
         with one_blas_thread():

@@ -55,7 +55,8 @@ def check_known(model: Any) -> str:
     A class of celer or skglm is known by its own name only: it may be a subclass of one of
     scikit-learn's that minimises something else.
     """
-    if name := _known_name(type(model)):
+    own: Any = type(model)
+    if name := _known_name(own):
         return name
     if hasattr(model, "steps"):
         raise TypeError(
