@@ -33,7 +33,6 @@ from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
 from .tokens import GRAPH
 
-
 _OF_THE_PROBLEM = "transitions", "weights", "directed", "edge_features", "cost"
 
 
