@@ -103,7 +103,7 @@ def _factorised(hessian: Array) -> Solve | None:
     if not np.isfinite(hessian).all():
         return None
     k, sizes = len(hessian), np.diag(hessian)
-    free = bool((np.abs(hessian.sum(axis=1)) <= k * EPS * sizes).all())
+    free = _is_free(hessian)
     solve = factorise(hessian + sizes.mean() / k if free else hessian)
     if solve is None or not free:
         return solve
@@ -111,7 +111,11 @@ def _factorised(hessian: Array) -> Solve | None:
 
 
 def _by_eigenvalues(hessian: Array, slope: Array, size: Array) -> Array:
-    """The Newton step; along directions with a slope but no curvature, one unit."""
+    """The Newton step; along directions with a slope but no curvature, one unit.
+
+    An eigenvector without curvature is known up to rounding; where it is a shift of all scores, the
+    step keeps their sum exactly.
+    """
     flat = np.atleast_1d(slope)
     if not np.isfinite(hessian).all() or not np.isfinite(flat).all():
         return -np.sign(np.nan_to_num(slope))
@@ -121,8 +125,16 @@ def _by_eigenvalues(hessian: Array, slope: Array, size: Array) -> Array:
     kept = values > _RANK * most
     step = np.where(kept, along / np.where(kept, values, 1.0), 0.0)
     lost = ~kept & (np.abs(along) > _ROUNDING * float(size.max()))
-    step = np.where(lost, np.sign(along), step)
-    return np.asarray(-(vectors @ step)).reshape(slope.shape)
+    step = vectors @ np.where(lost, np.sign(along), step)
+    if not lost.any() and _is_free(hessian):
+        step -= step.mean()
+    return np.asarray(-step).reshape(slope.shape)
+
+
+def _is_free(hessian: Array) -> bool:
+    """Whether a shift of all scores has no curvature."""
+    sums, sizes = np.abs(hessian.sum(axis=1)), np.diag(hessian)
+    return bool((sums <= len(hessian) * EPS * sizes).all())
 
 
 def _line_search(

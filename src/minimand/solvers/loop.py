@@ -157,8 +157,8 @@ class _Fit:
                 for judgement in self._points(solver, begin):
                     if judgement.course is not None and (said := self._retold(judgement.course)):
                         return said
-                    said = observe(control, objective, judgement, self._recorded, history)
-                    self._recorded += 1
+                    self._recorded += 1  # before callbacks, which Ctrl-C may end
+                    said = observe(control, objective, judgement, self._recorded - 1, history)
                     if self._will_do(judgement):
                         self._enough = judgement.summary
                         # This is one of several minima; the search for a lower one was cut off.
@@ -190,11 +190,20 @@ class _Fit:
             self._recorded += 1
             counted, point = meter.passes, objective.point(np.array(w), b)
             meter.passes = counted  # looking at a model is no part of the fit
-            if stopped_by := answered(control, replace(history[-1], point=point)):
-                self._earlier = judged = judge(objective, point)
-                history.end(judged.primal, judged.primal - judged.gap, judged.gap)
+            try:
+                stopped_by = answered(control, replace(history[-1], point=point))
+            except KeyboardInterrupt:
+                self._end_at(point)
+                raise
+            if stopped_by:
+                self._end_at(point)
                 return stopped_by
         return ""
+
+    def _end_at(self, point: Point) -> None:
+        """Judge the point that a callback was told last, which is the model now."""
+        self._earlier = judged = judge(self.objective, point)
+        self._history.end(judged.primal, judged.primal - judged.gap, judged.gap)
 
     def _points(self, solver: Solver, start: Point) -> Iterator[Finding]:
         """Judged points of the problem as solvers get it, as points of the whole problem."""
