@@ -124,10 +124,12 @@ class _OneThread:
     """
 
     def __init__(self, libraries: list[Any]) -> None:
-        counts = [(library, library.num_threads) for library in libraries]
-        self._before = [(library, threads) for library, threads in counts if threads != 1]
-        for library, _ in self._before:
-            library.set_num_threads(1)
+        self._before = []
+        for library in libraries:
+            threads = library.num_threads
+            if threads != 1:
+                self._before.append((library, threads))
+                library.set_num_threads(1)
 
     def restore_original_limits(self) -> None:
         """Give every library its threads back."""

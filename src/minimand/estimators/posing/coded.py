@@ -116,7 +116,8 @@ class Coded:
         if isinstance(self.output, QueriesOutput):
             return [query_problem(self.settings, X, self.target, self.weights, self.offset)]
         if self.output.scores == 1:
-            self.settings.loss.refuse_score_weights()
+            if self.settings.loss.by_score is not None:
+                self.settings.loss.refuse_score_weights()
             weights = self._weights_of(self.target)
             return [self._problem(self._of_one_score, X, self.target, self.offset, weights)]
         return [self._coupled(X)] if self.coupled else self.separate(X)

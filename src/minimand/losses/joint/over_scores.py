@@ -78,8 +78,8 @@ class OverScores(ByScore):
         """Refuse weights where there is a single score, which nothing is weighed against."""
         if self.weights is not None:
             raise ValueError(
-                f"weights of {type(self).__name__} are for several scores, but y needs a single one: "
-                "leave them out, and divide alpha by the weight that was meant."
+                f"weights of {type(self).__name__} are for several scores, but y needs one: leave "
+                "them out, and divide alpha by the weight that was meant."
             )
 
     @property
