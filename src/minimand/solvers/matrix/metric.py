@@ -78,7 +78,7 @@ class Gram(Metric):
     def full(self, shape: tuple[int, ...]) -> Array | None:
         """The matrix for every score."""
         k = int(np.prod(shape[1:]))
-        return np.kron(self.matrix, np.eye(k)) if _is_small(shape) else None
+        return np.asarray(np.kron(self.matrix, np.eye(k)), float) if _is_small(shape) else None
 
     @property
     def middle(self) -> float:
