@@ -64,15 +64,24 @@ class QuasiNewton {
   }
 
   void record(const SmoothCourse& course, std::size_t step) const {
-    course.record(step, primal_, w_, b_);
+    course.record(step, primal_, w_, {&b_, 1});
   }
 
-  /// A bound of the gap at the best intercept.
-  double gap() const {
+  /// A bound of the gap at the best intercept; what columns without a penalty add is an estimate,
+  /// half the square of their gradient in the first metric.
+  double gap() {
     double total = 0.5 * gradient_[d_] * gradient_[d_] / metric_.total;
+    bool free = false;
     for (std::size_t j = 0; j < d_; ++j) {
-      total += 0.5 * gradient_[j] * gradient_[j] / problem_.l2[j];
+      const bool own = problem_.l2[j] == 0.0;
+      step_[j] = own ? gradient_[j] : 0.0;
+      if (!own) total += 0.5 * gradient_[j] * gradient_[j] / problem_.l2[j];
+      free = free || own;
     }
+    if (!free) return total;
+    dense_matvec(metric_.inverse, std::span<const double>(step_).first(d_), 1,
+                 std::span<double>(image_));
+    for (std::size_t j = 0; j < d_; ++j) total += 0.5 * step_[j] * image_[j];
     return total;
   }
 
@@ -200,7 +209,7 @@ class QuasiNewton {
 }  // namespace
 
 template <class Scalar>
-SmoothReport quasi_newton(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
+SmoothReport quasi_newton(const DenseMatrix<Scalar>& matrix, const SmoothPsi& psi,
                           const SmoothProblem& problem, const FirstMetric& metric,
                           std::span<double> w, double& b, const SmoothGoal& goal,
                           const SmoothCourse& course) {
@@ -218,11 +227,11 @@ SmoothReport quasi_newton(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
       psi);
 }
 
-template SmoothReport quasi_newton(const DenseMatrix<float>&, const DualPsi&, const SmoothProblem&,
-                                   const FirstMetric&, std::span<double>, double&,
-                                   const SmoothGoal&, const SmoothCourse&);
-template SmoothReport quasi_newton(const DenseMatrix<double>&, const DualPsi&, const SmoothProblem&,
-                                   const FirstMetric&, std::span<double>, double&,
-                                   const SmoothGoal&, const SmoothCourse&);
+template SmoothReport quasi_newton(const DenseMatrix<float>&, const SmoothPsi&,
+                                   const SmoothProblem&, const FirstMetric&, std::span<double>,
+                                   double&, const SmoothGoal&, const SmoothCourse&);
+template SmoothReport quasi_newton(const DenseMatrix<double>&, const SmoothPsi&,
+                                   const SmoothProblem&, const FirstMetric&, std::span<double>,
+                                   double&, const SmoothGoal&, const SmoothCourse&);
 
 }  // namespace minimand

@@ -4,7 +4,6 @@
 #include <span>
 
 #include "dense/matrix.hpp"
-#include "dual/rows.hpp"
 #include "interior/smooth_steps.hpp"
 
 // Quasi-Newton steps (L-BFGS) for a smooth loss with an l2 penalty. The first metric is the inverse
@@ -20,7 +19,7 @@ struct FirstMetric {
 /// Steps until sum_j g_j^2 / (2 l2_j), a bound of the gap, is at most `goal.near`. `problem.centre`
 /// are the means of the columns that the metric belongs to.
 template <class Scalar>
-SmoothReport quasi_newton(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
+SmoothReport quasi_newton(const DenseMatrix<Scalar>& matrix, const SmoothPsi& psi,
                           const SmoothProblem& problem, const FirstMetric& metric,
                           std::span<double> w, double& b, const SmoothGoal& goal,
                           const SmoothCourse& course);

@@ -49,7 +49,7 @@ class Steps {
   }
 
   void record(const SmoothCourse& course, std::size_t step) const {
-    course.record(step, primal_, w_, b_);
+    course.record(step, primal_, w_, {&b_, 1});
   }
 
   /// One step; the decrease that it promised, negative if there was none.
@@ -145,7 +145,7 @@ class Steps {
 }  // namespace
 
 template <class Scalar>
-SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
+SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const SmoothPsi& psi,
                           const SmoothProblem& problem, std::span<double> w, double& b,
                           const SmoothGoal& goal, const SmoothCourse& course) {
   return std::visit(
@@ -165,11 +165,11 @@ SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
       psi);
 }
 
-template SmoothReport smooth_steps(const DenseMatrix<float>&, const DualPsi&, const SmoothProblem&,
-                                   std::span<double>, double&, const SmoothGoal&,
-                                   const SmoothCourse&);
-template SmoothReport smooth_steps(const DenseMatrix<double>&, const DualPsi&, const SmoothProblem&,
-                                   std::span<double>, double&, const SmoothGoal&,
-                                   const SmoothCourse&);
+template SmoothReport smooth_steps(const DenseMatrix<float>&, const SmoothPsi&,
+                                   const SmoothProblem&, std::span<double>, double&,
+                                   const SmoothGoal&, const SmoothCourse&);
+template SmoothReport smooth_steps(const DenseMatrix<double>&, const SmoothPsi&,
+                                   const SmoothProblem&, std::span<double>, double&,
+                                   const SmoothGoal&, const SmoothCourse&);
 
 }  // namespace minimand

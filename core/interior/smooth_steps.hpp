@@ -5,7 +5,7 @@
 #include <span>
 
 #include "dense/matrix.hpp"
-#include "dual/rows.hpp"
+#include "interior/smooth_terms.hpp"
 
 // Newton's steps for a smooth loss with an l2 penalty on few columns. The readable form is
 // `solvers/smooth/newton.py`, whose names and formulas these are.
@@ -29,12 +29,14 @@ struct SmoothCourse {
   std::span<double> models;  // (w, b) after every step, one after the other: most of them
 
   /// Writes the value, and (w, b) after a step.
-  void record(std::size_t step, double value, std::span<const double> w, double b) const {
+  void record(std::size_t step, double value, std::span<const double> w,
+              std::span<const double> b) const {
     if (!primal.empty()) primal[step] = value;
     if (models.empty() || step == 0) return;
-    const auto model = models.subspan((step - 1) * (w.size() + 1), w.size() + 1);
+    const std::size_t size = w.size() + b.size();
+    const auto model = models.subspan((step - 1) * size, size);
     std::copy(w.begin(), w.end(), model.begin());
-    model[w.size()] = b;
+    std::copy(b.begin(), b.end(), model.begin() + static_cast<std::ptrdiff_t>(w.size()));
   }
 };
 
@@ -44,7 +46,7 @@ struct SmoothReport {
 };
 
 template <class Scalar>
-SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
+SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const SmoothPsi& psi,
                           const SmoothProblem& problem, std::span<double> w, double& b,
                           const SmoothGoal& goal, const SmoothCourse& course);
 

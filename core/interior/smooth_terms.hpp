@@ -2,13 +2,18 @@
 
 #include <cstddef>
 #include <span>
+#include <variant>
 #include <vector>
 
+#include "scalar/exponentials.hpp"
 #include "scalar/functions.hpp"
 #include "scalar/pieces.hpp"
 #include "scalar/softplus.hpp"
 
 namespace minimand {
+
+/// The losses psi of a row that steps on all rows know.
+using SmoothPsi = std::variant<Pieces, Softplus, Exponentials>;
 
 /// psi, psi' and psi'' at every t.
 struct SmoothTerms {
@@ -25,6 +30,9 @@ struct SmoothTerms {
   void at(const Softplus&, std::span<const double> t) {
     ones_.resize(t.size(), 1.0);
     logistic_terms(t, ones_, value, slope, bend);
+  }
+  void at(const Exponentials& psi, std::span<const double> t) {
+    exponentials_terms(psi, t, value, slope, bend);
   }
 
  private:

@@ -1,4 +1,5 @@
 #include "interior/quasi_newton.hpp"
+#include "interior/score_steps.hpp"
 #include "interior/smooth_steps.hpp"
 #include "interior/walk.hpp"
 #include "python/arrays.hpp"
@@ -103,6 +104,20 @@ std::span<double> room(const MutableArray& array, const char* name, std::size_t 
   return mutable_vector(array, name, array.size() == 0 ? 0 : size);
 }
 
+/// a, size, single.
+using ExponentialArrays = std::tuple<double, Array, Array>;
+using SmoothPsiArgument = std::variant<ExponentialArrays, PieceArrays, std::string>;
+
+SmoothPsi smooth_psi(const SmoothPsiArgument& psi, std::size_t n) {
+  if (const auto* const rows = std::get_if<ExponentialArrays>(&psi)) {
+    const auto& [a, size, single] = *rows;
+    if (!(a >= 0.0 && a <= 1.0)) value_problem("a must be between 0 and 1");
+    return Exponentials{a, vector<double>(size, "size", n), vector<double>(single, "single", n)};
+  }
+  if (const auto* const parts = std::get_if<PieceArrays>(&psi)) return pieces(*parts);
+  return known_psi(std::get<std::string>(psi));
+}
+
 /// b, steps, done.
 using SmoothResult = std::tuple<double, std::int64_t, bool>;
 
@@ -111,7 +126,7 @@ using SmoothLimits = std::tuple<double, std::int64_t, MutableArray, MutableArray
 
 /// Calls steps(matrix, psi, problem, w, b, goal, course) on checked arguments.
 template <class Steps>
-SmoothResult with_smooth(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+SmoothResult with_smooth(const Array& X, const SmoothPsiArgument& psi, const SmoothRows& rows,
                          const Array& l2, const Array& centre, bool intercept,
                          const MutableArray& w, double b, const SmoothLimits& limits,
                          const Steps& steps) {
@@ -122,7 +137,7 @@ SmoothResult with_smooth(const Array& X, const PsiArgument& psi, const SmoothRow
         vector<double>(mass, "mass", n),     vector<double>(sign, "sign", n),
         vector<double>(shift, "shift", n),   vector<double>(l2, "l2", d),
         vector<double>(centre, "centre", d), intercept};
-    const auto known = dual_psi(psi);
+    const auto known = smooth_psi(psi, n);
     const auto moved = mutable_vector(w, "w", d);
     const auto& [near, most, primal, models] = limits;
     const SmoothGoal goal{near, count(most, "most")};
@@ -134,7 +149,7 @@ SmoothResult with_smooth(const Array& X, const PsiArgument& psi, const SmoothRow
   });
 }
 
-SmoothResult smooth_steps(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+SmoothResult smooth_steps(const Array& X, const SmoothPsiArgument& psi, const SmoothRows& rows,
                           const Array& l2, const Array& centre, bool intercept,
                           const MutableArray& w, double b, double near, std::int64_t most,
                           const MutableArray& primal, const MutableArray& models) {
@@ -146,7 +161,7 @@ SmoothResult smooth_steps(const Array& X, const PsiArgument& psi, const SmoothRo
                      });
 }
 
-SmoothResult quasi_newton(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+SmoothResult quasi_newton(const Array& X, const SmoothPsiArgument& psi, const SmoothRows& rows,
                           const Array& l2, const Array& centre, bool intercept,
                           const Array& inverse, double total, const MutableArray& w, double b,
                           double near, std::int64_t most, const MutableArray& primal,
@@ -163,6 +178,49 @@ SmoothResult quasi_newton(const Array& X, const PsiArgument& psi, const SmoothRo
                        return minimand::quasi_newton(matrix, known, problem, metric, moved, shift,
                                                      goal, course);
                      });
+}
+
+/// A table that steps change.
+std::span<double> filled(const MutableArray& array, const char* name, std::size_t rows,
+                         std::size_t width) {
+  const bool fits = array.ndim() == 2 && array.shape(0) == rows && array.shape(1) == width;
+  if (!fits) value_problem(std::string(name) + " must have a row each and a column per score");
+  check_elements<double>(array, name);
+  return {static_cast<double*>(array.data()), array.size()};
+}
+
+std::tuple<std::int64_t, bool> score_steps(const Array& X, const Array& y, const Array& mass,
+                                           const Array& l2, const Array& mean, const Array& size,
+                                           const std::tuple<bool, bool, bool, std::int64_t>& how,
+                                           const MutableArray& w, const MutableArray& b,
+                                           const MutableArray& z, double near, std::int64_t most,
+                                           const MutableArray& primal, const MutableArray& models) {
+  return with_dense(X, [&](const auto& matrix) {
+    const std::size_t n = matrix.rows(), d = matrix.columns(), k = b.size();
+    const auto& [intercept, gap, formed, products] = how;
+    if (products != 0 && !matrix.by_rows) value_problem("X must have contiguous rows");
+    const auto penalty = vectors(l2, "l2");
+    check_size(penalty.values.size(), d * k, "l2");
+    const auto classes = places(y, "y", k);
+    check_size(classes.size(), n, "y");
+    const ScoresProblem problem{classes,
+                                vector<double>(mass, "mass", n),
+                                penalty.values,
+                                vector<double>(mean, "mean", d),
+                                vector<double>(size, "size", d),
+                                k,
+                                intercept,
+                                formed,
+                                count(products, "products"),
+                                gap};
+    const ScoresPoint point{filled(w, "w", d, k), mutable_vector(b, "b", k), filled(z, "z", n, k)};
+    const SmoothGoal goal{near, count(most, "most")};
+    const SmoothCourse course{room(primal, "primal", goal.most + 1),
+                              room(models, "models", goal.most * (d + 1) * k)};
+    const SmoothReport report =
+        without_gil([&] { return minimand::score_steps(matrix, problem, point, goal, course); });
+    return std::tuple(static_cast<std::int64_t>(report.steps), report.done);
+  });
 }
 
 }  // namespace
@@ -183,6 +241,12 @@ void bind_interior(nb::module_& m) {
         arg("intercept"), arg("inverse"), arg("total"), arg("w"), arg("b"), arg("near"),
         arg("most"), arg("primal"), arg("models"),
         "L-BFGS steps for a smooth loss and l2 from a first metric, likewise.");
+  m.def("score_steps", &score_steps, arg("X"), arg("y"), arg("mass"), arg("l2"), arg("mean"),
+        arg("size"), arg("how"), arg("w").noconvert(), arg("b").noconvert(), arg("z").noconvert(),
+        arg("near"), arg("most"), arg("primal"), arg("models"),
+        "Newton's steps for the softmax and l2, w, b and z in place; returns (steps, done). how: "
+        "whether there are intercepts, near bounds a gap, Hessians may be formed; and products of "
+        "conjugate gradients before one is.");
 }
 
 }  // namespace minimand::python

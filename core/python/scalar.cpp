@@ -14,6 +14,13 @@ Result exp(const Array& x) {
   return result.hand_over();
 }
 
+Result excess(const Array& x) {
+  const auto from = vector<double>(x, "x");
+  Fresh result({from.size()});
+  without_gil([&] { excesses(from, result.values()); });
+  return result.hand_over();
+}
+
 Result log1p(const Array& x) {
   const auto from = vector<double>(x, "x");
   Fresh result({from.size()});
@@ -118,6 +125,7 @@ double largest_scale(const Array& v, const Array& limit) {
 void bind_scalar(nb::module_& m) {
   using nb::arg;
   m.def("exp", &exp, arg("x"), "Elementwise exponential.");
+  m.def("excess", &excess, arg("x"), "Elementwise exp(x) - 1 - x, to full relative accuracy.");
   m.def("log1p", &log1p, arg("x"), "Elementwise log(1 + x).");
   m.def("logistic_terms", &logistic_terms, arg("z"), arg("y"),
         "(value, gradient, curvature) of log(1 + exp(-y z)), y = +-1.");

@@ -8,6 +8,7 @@ namespace minimand {
 
 // External linkage: the loader resolves these names to the clone for this processor.
 void exponential_range(std::span<const double> x, std::span<double> result);
+void excess_range(std::span<const double> x, std::span<double> result);
 void log_one_plus_range(std::span<const double> x, std::span<double> result);
 void logistic_terms_range(std::span<const double> z, std::span<const double> y,
                           std::span<double> value, std::span<double> gradient,
@@ -22,6 +23,15 @@ MINIMAND_CLONES void exponential_range(std::span<const double> x, std::span<doub
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store_lanes(to + i, exponential(load_lanes(from + i)));
   store_some(to + i, exponential(load_some(from + i, n - i)), n - i);
+}
+
+MINIMAND_CLONES void excess_range(std::span<const double> x, std::span<double> result) {
+  const double* from = x.data();
+  double* to = result.data();
+  const std::size_t n = x.size();
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store_lanes(to + i, Excess(load_lanes(from + i)).value);
+  store_some(to + i, Excess(load_some(from + i, n - i)).value, n - i);
 }
 
 MINIMAND_CLONES void log_one_plus_range(std::span<const double> x, std::span<double> result) {
@@ -75,6 +85,30 @@ MINIMAND_CLONES void logistic_derivatives_range(std::span<const double> z,
   store_some(to_curvature + i, point.curvature(), n - i);
 }
 
+void exponentials_terms_range(const Exponentials& psi, std::span<const double> t,
+                              std::span<double> value, std::span<double> slope,
+                              std::span<double> bend);
+
+MINIMAND_CLONES void exponentials_terms_range(const Exponentials& psi, std::span<const double> t,
+                                              std::span<double> value, std::span<double> slope,
+                                              std::span<double> bend) {
+  const std::size_t n = t.size();
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const auto found =
+        psi.terms(load_lanes(&t[i]), load_lanes(&psi.size[i]), load_lanes(&psi.single[i]));
+    store_lanes(&value[i], found.value);
+    store_lanes(&slope[i], found.slope);
+    store_lanes(&bend[i], found.bend);
+  }
+  const std::size_t rest = n - i;
+  const auto found = psi.terms(load_some(t.data() + i, rest), load_some(psi.size.data() + i, rest),
+                               load_some(psi.single.data() + i, rest));
+  store_some(value.data() + i, found.value, rest);
+  store_some(slope.data() + i, found.slope, rest);
+  store_some(bend.data() + i, found.bend, rest);
+}
+
 void relative_entropy_range(std::span<const double> q, std::span<const double> z,
                             std::span<double> result);
 double inner_product_of(std::span<const double> a, std::span<const double> b);
@@ -121,6 +155,12 @@ void exponentials(std::span<const double> x, std::span<double> result) {
   });
 }
 
+void excesses(std::span<const double> x, std::span<double> result) {
+  parallel_ranges(x.size(), kOperationsPerElement * x.size(), [&](Range range, std::size_t) {
+    excess_range(part_of(x, range), part_of(result, range));
+  });
+}
+
 void logs_one_plus(std::span<const double> x, std::span<double> result) {
   parallel_ranges(x.size(), kOperationsPerElement * x.size(), [&](Range range, std::size_t) {
     log_one_plus_range(part_of(x, range), part_of(result, range));
@@ -140,6 +180,15 @@ void logistic_derivatives(std::span<const double> z, std::span<const double> y,
   parallel_ranges(z.size(), kOperationsPerElement * z.size(), [&](Range range, std::size_t) {
     logistic_derivatives_range(part_of(z, range), part_of(y, range), part_of(gradient, range),
                                part_of(curvature, range));
+  });
+}
+
+void exponentials_terms(const Exponentials& psi, std::span<const double> t, std::span<double> value,
+                        std::span<double> slope, std::span<double> bend) {
+  parallel_ranges(t.size(), 2 * kOperationsPerElement * t.size(), [&](Range range, std::size_t) {
+    const Exponentials part{psi.a, part_of(psi.size, range), part_of(psi.single, range)};
+    exponentials_terms_range(part, part_of(t, range), part_of(value, range), part_of(slope, range),
+                             part_of(bend, range));
   });
 }
 

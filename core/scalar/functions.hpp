@@ -2,9 +2,13 @@
 
 #include <span>
 
+#include "scalar/exponentials.hpp"
+
 namespace minimand {
 
 void exponentials(std::span<const double> x, std::span<double> result);
+/// e^x - 1 - x, which does not cancel.
+void excesses(std::span<const double> x, std::span<double> result);
 void logs_one_plus(std::span<const double> x, std::span<double> result);
 
 /// With the margin m = y z, y = +-1: log(1 + e^-m) and its first two derivatives in z.
@@ -13,6 +17,10 @@ void logistic_terms(std::span<const double> z, std::span<const double> y, std::s
 
 void logistic_derivatives(std::span<const double> z, std::span<const double> y,
                           std::span<double> gradient, std::span<double> curvature);
+
+/// A function of this form, and its first two derivatives in t.
+void exponentials_terms(const Exponentials& psi, std::span<const double> t, std::span<double> value,
+                        std::span<double> slope, std::span<double> bend);
 
 /// Kullback-Leibler divergence of the Bernoulli laws q and 1/(1 + e^-z); infinite unless 0 <= q
 /// <= 1.

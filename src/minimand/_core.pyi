@@ -133,6 +133,7 @@ def cd_columns_dense(
 
 # Scalars.
 def exp(x: _Vector) -> _Vector: ...
+def excess(x: _Vector) -> _Vector: ...
 def log1p(x: _Vector) -> _Vector: ...
 def logistic_terms(z: _Vector, y: _Vector) -> tuple[_Vector, _Vector, _Vector]: ...
 def logistic_derivatives(z: _Vector, y: _Vector) -> tuple[_Vector, _Vector]: ...
@@ -162,6 +163,7 @@ def piecewise_shift(
 _Scalars = tuple[float, float, int, float]
 _Rows = tuple[_Vector, _Vector, _Vector, _Vector]
 _Psi = _Pieces | str  # "softplus"
+_SmoothPsi = _Psi | tuple[float, _Vector, _Vector]  # a, size, single
 
 def dual_rows(
     matrix: Compressed,
@@ -627,7 +629,7 @@ def interior_walk(
 # Newton's steps on few columns: rows are mass, sign, shift; w changes in place.
 def smooth_steps(
     X: _Matrix,
-    psi: _Pieces | str,
+    psi: _SmoothPsi,
     rows: tuple[_Vector, _Vector, _Vector],
     l2: _Vector,
     centre: _Vector,
@@ -640,10 +642,28 @@ def smooth_steps(
     models: _Vector,
 ) -> tuple[float, int, bool]: ...
 
+# how: intercepts, near bounds a gap (else what a step gains), Hessians may be formed, products
+def score_steps(
+    X: _Matrix,
+    y: NDArray[np.int64],
+    mass: _Vector,
+    l2: _Matrix,
+    mean: _Vector,
+    size: _Vector,
+    how: tuple[bool, bool, bool, int],
+    w: _Matrix,
+    b: _Vector,
+    z: _Matrix,
+    near: float,
+    most: int,
+    primal: _Vector,
+    models: _Vector,
+) -> tuple[int, bool]: ...
+
 # L-BFGS steps; centre, inverse and total belong to the Hessian of the first metric.
 def quasi_newton(
     X: _Matrix,
-    psi: _Pieces | str,
+    psi: _SmoothPsi,
     rows: tuple[_Vector, _Vector, _Vector],
     l2: _Vector,
     centre: _Vector,

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from minimand.certificate import relaxation, ritz
+from minimand.certificate.deflated import proved_top
 from minimand.certificate.relaxation import top_of_kernel, top_of_normalised, top_of_rows
 
 
@@ -183,3 +184,45 @@ def test_of_no_eigenvalue_everything_is_discarded(side, monkeypatch):
         assert found.values.size == 0
         assert found.total == pytest.approx(total)
         assert (1 - 1e-12) * least <= found.discarded <= least * (1 + 1e-12)
+
+
+@example(seed=1, size=3, k=1, error=1.0, decay=2.0, slack=1e-10)
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    size=st.integers(3, 90),
+    k=st.integers(1, 6),
+    error=st.sampled_from([0.0, 1e-14, 1e-9, 1e-5, 1e-2, 1.0]),
+    decay=st.sampled_from([0.0, 0.01, 0.3, 2.0]),
+    slack=st.sampled_from([1e-10, 1e-3, 0.5]),
+)
+def test_what_known_vectors_prove_is_above(seed, size, k, error, decay, slack):
+    """Whatever the vectors are, a bound that is given is true, and within the slack."""
+    rng = np.random.default_rng(seed)
+    k = min(k, size)
+    values = np.exp(-decay * np.arange(size)) * rng.choice([1.0, 1.0, -0.3], size)
+    turn = np.linalg.qr(rng.standard_normal((size, size)))[0]
+    matrix = (turn * values) @ turn.T
+    matrix = 0.5 * (matrix + matrix.T)
+    order = np.argsort(-values)[: min(size, k + int(rng.integers(3)))]
+    near = turn[:, order] + error * rng.standard_normal((size, order.size))
+    true = np.sort(np.linalg.eigvalsh(matrix))[-k:].sum()
+    found = proved_top(matrix, near, k, slack * np.abs(values).sum())
+    if found is None:
+        return
+    rounding = 4e-16 * size * k * np.abs(values).max()
+    assert found[1] >= true - rounding
+    assert found[0].sum() <= true + rounding
+    assert found[1] <= found[0].sum() + slack * np.abs(values).sum() + rounding
+
+
+@pytest.mark.parametrize("values", SPECTRA[:-1])
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_eigenvectors_prove_themselves_and_others_are_not_believed(values, k):
+    matrix = _matrix(values, np.random.default_rng(2))
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    found = top_of_kernel(matrix, k, start=vectors[:, -k:])
+    assert not found.exact  # proved, not computed again
+    assert found.bound - eigenvalues[-k:].sum() <= 2e-10 * values.sum()
+    others = top_of_kernel(matrix, k, start=vectors[:, :k])
+    assert others.bound >= eigenvalues[-k:].sum()

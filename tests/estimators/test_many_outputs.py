@@ -135,3 +135,11 @@ def test_classes_of_one_sample_do_not_overflow():
     kind[0], kind[1] = 1, 2
     found = mm.Classifier(mm.TopK(2), "l2", alpha=0.05).fit(features, kind)
     assert found.certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("weights", [[7.0], [1.0, 7.0]])
+def test_weights_of_outputs_are_refused_where_there_is_one(weights):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 3)), rng.standard_normal(20)
+    with pytest.raises(ValueError, match="weights of OverScores are for several scores"):
+        mm.Regressor(mm.OverScores(mm.Squared(), weights=weights)).fit(X, y)

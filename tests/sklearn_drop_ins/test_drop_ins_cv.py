@@ -139,3 +139,15 @@ def test_information_criteria_need_the_noise():
     model = ours.LassoLarsIC(noise_variance=1.0).fit(WIDE, targets(WIDE)[:, 0])
     assert model.noise_variance_ == 1.0
     assert model.alphas_[-1] == 0  # the last knot, as scikit-learn has it up to rounding
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_ridge_cv_of_wide_data_ends_with_the_ridge_of_its_alpha(weighted, intercept):
+    rng = np.random.default_rng(3)
+    wide, target = rng.standard_normal((30, 80)) + 2.0, rng.standard_normal(30)
+    weights = rng.uniform(0.5, 2.0, 30) if weighted else None
+    found = ours.RidgeCV([0.3, 5.0, 80.0], fit_intercept=intercept).fit(wide, target, weights)
+    ridge = ours.Ridge(found.alpha_, fit_intercept=intercept, tol=1e-12).fit(wide, target, weights)
+    np.testing.assert_allclose(found.coef_, ridge.coef_, atol=1e-10)
+    np.testing.assert_allclose(found.intercept_, ridge.intercept_, atol=1e-10)

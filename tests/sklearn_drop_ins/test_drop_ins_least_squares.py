@@ -108,3 +108,15 @@ def test_singular_values_of_weighted_rows(kept, fit_intercept):
     shapes_agree(*pair, ["singular_", "rank_"])
     assert pair[0].rank_ == pair[1].rank_
     np.testing.assert_allclose(pair[0].singular_, pair[1].singular_, rtol=1e-8, atol=1e-12)
+
+
+def test_single_precision_is_left_where_it_has_too_few_digits():
+    # Columns that are dependent up to rounding have a minimiser with huge coefficients.
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((400, 3)) @ rng.standard_normal((3, 45))).astype(np.float32)
+    y = 1e5 * (rng.standard_normal(400) + X[:, 0])
+    model = ours.LinearRegression().fit(X, y)
+    assert model.certificate_.relative <= 1e-6
+    left = np.mean((X.astype(float) @ model.coef_ + model.intercept_ - y) ** 2) / 2
+    np.testing.assert_allclose(left, model.certificate_.primal, rtol=1e-4)
+    assert ours.LinearRegression().fit(X[:, :3], y).coef_.dtype == np.float32

@@ -263,3 +263,25 @@ def test_online_epochs_of_one_call_are_those_of_many(name, y, monkeypatch):
     apart = clone(model).fit(X, y)
     assert together.n_iter_ == apart.n_iter_
     np.testing.assert_array_equal(together.coef_, apart.coef_)
+
+
+@pytest.mark.parametrize(
+    "labels", [Y > 0, (Y > -1.0).astype(int) + (Y > 1.0)], ids=["two", "three"]
+)
+@pytest.mark.parametrize("name", ["SGDClassifier", "Perceptron"])
+def test_arrays_in_order_and_lists_give_the_same_fit(name, labels):
+    model = getattr(minimand.sklearn, name)(random_state=0)
+    begun = vars(clone(model).fit(X, labels))
+    checked = vars(clone(model).fit(X.tolist(), labels.tolist()))
+    assert set(begun) == set(checked)
+    for attribute in ("coef_", "intercept_", "classes_", "t_", "n_iter_", "n_features_in_"):
+        np.testing.assert_array_equal(begun[attribute], checked[attribute])
+        assert np.asarray(begun[attribute]).dtype == np.asarray(checked[attribute]).dtype
+
+
+def test_a_second_fit_on_other_classes_and_columns_begins_anew():
+    model = SGDClassifier(random_state=0).fit(X, (Y > -1.0).astype(int) + (Y > 1.0))
+    again = model.fit(X[:, :3].copy(), Y > 0)
+    fresh = SGDClassifier(random_state=0).fit(X[:, :3].copy(), Y > 0)
+    np.testing.assert_array_equal(again.coef_, fresh.coef_)
+    assert again.n_features_in_ == 3

@@ -54,6 +54,42 @@ def test_distances_callables_and_nodes_without_edges():
         SpectralClustering(0).fit(X)
 
 
+@pytest.mark.parametrize("form", [np.array, sparse.csr_matrix])
+def test_affinities_that_underflow_are_no_edges(form):
+    """Groups so far apart that exp(−γ‖x − z‖²) is a subnormal number between them, or zero."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 12)
+    rows = (
+        0.1 * rng.standard_normal((36, 2)) + np.array([[0.0, 0.0], [27.2, 0.0], [0.0, 60.0]])[group]
+    )
+    affinity = mm.RBF(np.sqrt(0.5))(rows)
+    between = affinity[np.ix_(group == 0, group == 1)]
+    assert 0 < between.max() < np.finfo(float).tiny
+    model = SpectralClustering(3, affinity="precomputed", random_state=0).fit(form(affinity))
+    pairs = set(zip(group.tolist(), model.labels_.tolist(), strict=True))
+    assert len(pairs) == 3  # the groups, whatever their numbers are
+    assert model.certificate_.kind == "global"
+    lonely = SpectralClustering(2, gamma=1.0, random_state=0).fit([[0.0], [0.1], [0.2], [40.0]])
+    assert lonely.labels_.tolist().count(lonely.labels_[3]) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors"])
+def test_no_cut_is_below_the_certificate(seed, affinity):
+    """The bound by known eigenvectors is that of all eigenvalues, up to a share of the cut."""
+    rows, _ = make_blobs(230 + 20 * seed, centers=4, cluster_std=2.5, random_state=seed)
+    options = {"affinity": affinity, "gamma": 0.1, "n_neighbors": 12, "random_state": seed}
+    model = SpectralClustering(3 + seed % 3, **options).fit(rows)
+    K = model.affinity_matrix_
+    K = K.toarray() if sparse.issparse(K) else np.array(K)
+    np.fill_diagonal(K, 0.0)
+    root = np.sqrt(K.sum(axis=1))
+    values = np.linalg.eigvalsh(K / np.outer(root, root))[-model.n_clusters :]
+    found, true = model.certificate_, model.n_clusters - values.sum()
+    assert found.dual <= true + 1e-12
+    assert found.dual >= true - 0.06 * found.primal - 1e-9
+
+
 @pytest.mark.conformance
 @parametrize_with_checks([SpectralClustering(n_clusters=2, n_init=1)])
 def test_scikit_learns_checks_of_spectral_clustering(estimator, check):

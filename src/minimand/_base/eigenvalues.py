@@ -7,6 +7,8 @@ from scipy import linalg
 
 from .typing import Array
 
+_SHORT = 64  # side, up to which all eigenvalues take less time than some; measured
+
 
 def largest_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """The ``count`` largest eigenvalues of a symmetric matrix, ascending, and eigenvectors.
@@ -16,6 +18,8 @@ def largest_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """
     side = matrix.shape[0]
     count = min(count, side)
+    if count == side:
+        return np.linalg.eigh(matrix)
     try:
         values, vectors = linalg.eigh(
             matrix, subset_by_index=[side - count, side - 1], check_finite=False
@@ -30,6 +34,8 @@ def largest_eigenvalues(matrix: Array, count: int) -> Array:
     """The ``count`` largest eigenvalues, ascending."""
     side = matrix.shape[0]
     count = min(count, side)
+    if side <= _SHORT:
+        return np.asarray(np.linalg.eigvalsh(matrix)[side - count :])
     try:
         found = linalg.eigvalsh(
             matrix, subset_by_index=[side - count, side - 1], check_finite=False

@@ -15,8 +15,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +124,12 @@ class _OneThread:
     """
 
     def __init__(self, libraries: list[Any]) -> None:
-        self._before = [(library, library.num_threads) for library in libraries]
+        self._before = []
         for library in libraries:
-            library.set_num_threads(1)
+            threads = library.num_threads
+            if threads != 1:
+                self._before.append((library, threads))
+                library.set_num_threads(1)
 
     def restore_original_limits(self) -> None:
         """Give every library its threads back."""
@@ -175,14 +177,22 @@ class _Limit:
             if self._users == 0:
                 self._limit.restore_original_limits()
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> _Held:
         """Hold the limit inside a ``with`` block."""
-        entered = self.enter()
-        try:
-            yield
-        finally:
-            self.leave(entered)
+        return _Held(self)
+
+
+class _Held:
+    """A limit inside a ``with`` block: a class, because small fits would notice a generator."""
+
+    def __init__(self, limit: _Limit) -> None:
+        self._limit = limit
+
+    def __enter__(self) -> None:
+        self._entered = self._limit.enter()
+
+    def __exit__(self, *error: object) -> None:
+        self._limit.leave(self._entered)
 
 
 _BLAS_LIMIT = _Limit("blas")

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from .._base.typing import AnyArray, Array, BoolArray, IntArray
 from ..design import Design, kernel_for
-from ..losses import Pieces, Rowwise
+from ..losses import Exponentials, Pieces, Rowwise
 
 _SHARE_OF_INTERCEPT = 0.03  # share of a row's curvature: the first step of the intercept; safeguard
 
@@ -128,10 +128,10 @@ class RowDual:
     def ascend(self, epochs: int, tol: float) -> Ascent:
         """Coordinate ascent in place over v, and with it w and b."""
         self.seed += 1
+        psi = self.loss.psi
+        assert not isinstance(psi, Exponentials)
         rows = (self.loss.sign, self.loss.shift, self.mass, self.squares)
-        problem = AscentProblem(
-            self.loss.psi.parts, rows, self.inverse, (self.intercept, self.reach)
-        )
+        problem = AscentProblem(psi.parts, rows, self.inverse, (self.intercept, self.reach))
         state = AscentState(self.v, self.w, self._order, self._clock)
         found = ascend(self.design, problem, state, epochs, tol, self.seed)
         self._clock = found.clock

@@ -18,16 +18,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._base.eigenvalues import largest_eigenpairs, largest_eigenvalues
+from .._base.eigenvalues import largest_eigenvalues
 from .._base.linear_system import EPS
 from .._base.threads import one_blas_thread
 from .._base.typing import Array
 from .._base.watch import reason
 from ..design import Design, as_design
+from .deflated import proved_top
 from .ritz import Above, Operator, Ritz, bounded_above, krylov
 
 _SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
 _SMALL = 64  # side, from which LAPACK runs on one thread; as in `_base.linear_system`
+_FEW = 4  # one in so many vectors at most: more are not proved but computed; safeguard
+_CLOSE = 1e-10  # share of the trace that a proof may leave open instead of eigenvalues; safeguard
 _FAR = 1e4  # squared mean, in units of the variance, from which rows are centred first; safeguard
 _STEPS = 30  # block products of a Krylov space; safeguard
 _ROWS = 128  # rows whose products are added before they are added to a total: see core/dense/gram
@@ -138,6 +141,7 @@ def top_of_kernel(
     centred: bool = False,
     tol: float = 1e-6,
     random_state: Any = 0,
+    start: Array | None = None,
 ) -> TopSum:
     """The k largest eigenvalues of S^½KS^½, or of S^½HKHᵀS^½ with H = I − 1sᵀ/Σs if ``centred``.
 
@@ -148,6 +152,8 @@ def top_of_kernel(
     k : int
     weights : ndarray of shape (n,), optional
         s, the diagonal of S; ones by default.
+    start : ndarray of shape (n, at least k), optional
+        Columns close to the eigenvectors, if any are known.
     """
     n = K.shape[0]
     s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
@@ -157,7 +163,10 @@ def top_of_kernel(
         if centred:
             means = square @ (s / s.sum())
             square = square - means - means[:, None] + float(means @ s) / float(s.sum())
-        return top_of_matrix(square * np.outer(root, root), k)
+        if weights is not None:
+            square = square * np.outer(root, root)
+        slack = _CLOSE * abs(float(np.trace(square)))
+        return top_of_matrix(square, k, near=start, slack=slack)
     share = s / s.sum()
 
     def product(v: Array) -> Array:
@@ -175,7 +184,7 @@ def top_of_kernel(
     # Centring is a projection in the metric of S, so that it does not raise the norm.
     squares = _scaled_squares(K, root)
     operator = Operator(product, n, float(s @ inner), squares)
-    return _top_of_operator(operator, k, tol, random_state, sparse.issparse(K))
+    return _top_of_operator(operator, k, tol, random_state, sparse.issparse(K), start)
 
 
 def top_of_normalised(
@@ -202,7 +211,12 @@ def top_of_normalised(
     scale = np.sqrt(s / degrees)
     trace = float(scale**2 @ np.asarray(K.diagonal(), dtype=float))
     if n <= _SIDE:
-        found = top_of_matrix(_dense(K) * np.outer(scale, scale), k)
+        if sparse.issparse(K):
+            square = _dense(sparse.diags_array(scale) @ K @ sparse.diags_array(scale))
+        else:
+            square = np.asarray(K, dtype=float) * scale
+            square *= scale[:, None]
+        found = top_of_matrix(square, k, near=start, slack=tol * k)
     else:
 
         def product(v: Array) -> Array:
@@ -228,27 +242,35 @@ def top_of_normalised(
     )
 
 
-def top_of_matrix(matrix: Array, k: int, *, depth: float = 1.0, vectors: bool = False) -> TopSum:
+def top_of_matrix(
+    matrix: Array,
+    k: int,
+    *,
+    depth: float = 1.0,
+    near: Array | None = None,
+    slack: float = 0.0,
+) -> TopSum:
     """The k largest eigenvalues of a symmetric matrix in memory.
 
     ``depth`` is the number of products that were added up in an entry, which sets its rounding.
+    ``near`` are columns close to the eigenvectors, if any are known: a bound that is at most
+    ``slack`` above what they attain is enough then.
     """
     side, total = matrix.shape[0], float(np.trace(matrix))
     k = min(int(k), side)
     if k == 0:
         return _top_of_none(total, 2.0 * depth * EPS * abs(total))
     with one_blas_thread() if side > _SMALL else nullcontext():
-        if vectors:
-            values, columns = largest_eigenpairs(matrix, k)
-        else:
-            values, columns = largest_eigenvalues(matrix, k), None
-    values = np.ascontiguousarray(values[::-1])
+        proved = None
+        if near is not None and _FEW * near.shape[1] <= side:
+            proved = proved_top(matrix, near, k, slack)
+        values = largest_eigenvalues(matrix, k)[::-1].copy() if proved is None else proved[0]
     top = max(abs(float(values[0])), abs(total) / side)
     # An error E of the matrix moves the sum by at most k·‖E‖; side·EPS·‖A‖ is LAPACK's.
     rounding = EPS * (k * side * top + 2.0 * depth * abs(total))
-    bound = float(values.sum()) + rounding
-    turned = None if columns is None else np.ascontiguousarray(columns[:, ::-1])
-    return TopSum(values, bound, total, max(total - bound, 0.0), rounding, vectors=turned)
+    bound = (float(values.sum()) if proved is None else proved[1]) + rounding
+    rest = max(total - bound, 0.0)
+    return TopSum(values, bound, total, rest, rounding, exact=proved is None)
 
 
 def rows_operator(design: Design, weights: Array, mean: Array) -> Operator:

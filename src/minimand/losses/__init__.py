@@ -50,7 +50,7 @@ _NAMES = {
     "joint.multiclass_margin": ("CrammerSinger", "Ranking", "TopK", "WeightedRanking"),
     "joint.pairs": ("PairwiseHinge", "PairwiseSquaredHinge"),
     "joint.pairwise_logistic": ("PairwiseLogistic",),
-    "pieces": ("PLQ", "Pieces", "Rowwise", "Softplus"),
+    "pieces": ("PLQ", "Exponentials", "Pieces", "Rowwise", "Softplus"),
     "piecewise": (
         "Absolute",
         "EpsilonInsensitive",

@@ -32,6 +32,7 @@ from .matching import CrossEntropy as CrossEntropy
 from .matching import Poisson as Poisson
 from .matching_loss import MatchingLoss as MatchingLoss
 from .pieces import PLQ as PLQ
+from .pieces import Exponentials as Exponentials
 from .pieces import Pieces as Pieces
 from .pieces import Rowwise as Rowwise
 from .pieces import Softplus as Softplus

@@ -97,6 +97,9 @@ class Loss(Parameterized):
         """The weight of every score in that sum; None if all are 1."""
         return None
 
+    def refuse_score_weights(self) -> None:
+        """Raise ValueError if scores have weights: for problems with a single score."""
+
     def target_weights(self, y: Array) -> Array | None:
         """A weight for every number in y, by which its term counts; None if all are 1."""
         return None
@@ -259,9 +262,13 @@ class Loss(Parameterized):
         return None
 
     def rowwise(self, y: Array) -> Rowwise | None:
-        """The form for compiled kernels that visit single rows: pieces, or a ψ known by name."""
+        """The form for compiled kernels: pieces, or a ψ that they know."""
         plq = self.plq(y)
         return None if plq is None else Rowwise(*plq)
+
+    def softmax_classes(self, y: Array) -> IntArray | None:
+        """The numbers of the classes, if the loss is a softmax of a score each; else None."""
+        return None
 
     def transform(self, z: Array) -> Array:
         """The score on the scale of y, which `predict` returns."""

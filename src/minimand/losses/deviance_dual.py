@@ -12,23 +12,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _core
 from .._base.typing import Array
 
-_NEAR = 0.5  # |x| below which E(x) is summed as a series; safeguard
-_SERIES = [1.0 / n for n in range(18, 2, -1)]  # 16 terms: exact to rounding for |x| < _NEAR
+_NEAR = 0.5  # |v| below which ln(1 + v) is taken by log1p; safeguard
 _ROUNDS = 60  # Newton steps; safeguard
 
 
 def excess(x: Array) -> Array:
     """E(x) = eˣ − 1 − x, to full relative accuracy."""
     x = np.asarray(x, float)
-    small = np.where(np.abs(x) < _NEAR, x, 0.0)
-    series = np.ones_like(small)
-    for factor in _SERIES:  # ½x²(1 + x/3·(1 + x/4·(1 + …)))
-        series = 1.0 + small * factor * series
-    with np.errstate(over="ignore"):
-        far = np.expm1(x) - x
-    return np.where(np.abs(x) < _NEAR, 0.5 * small * small * series, far)
+    return _core.excess(x.ravel()).reshape(x.shape)
 
 
 def phi(a: float, t: Array) -> Array:

@@ -10,6 +10,7 @@ from .. import _core
 from .._base.row_blocks import in_parts
 from .._base.typing import Array
 from .base import Loss
+from .pieces import Exponentials, Rowwise
 
 _SMALL, _LARGE = 1e-250, 1e250  # sums of exponentials; safeguard: beyond, terms may underflow
 
@@ -32,6 +33,14 @@ class LogLink(Loss):
         if not (_SMALL < high < _LARGE and _SMALL < low < _LARGE):
             return None
         return math.log(high) - math.log(low)
+
+    def rowwise(self, y: Array) -> Rowwise:
+        """y^b·φ(z − ln y), b = 1 − a; e^{bz}/b for y = 0."""
+        positive = y > 0
+        known = np.where(positive, y, 1.0)
+        size = known if self._a == 0.0 else known ** (1.0 - self._a)
+        psi = Exponentials(self._a, size, np.where(positive, 0.0, 1.0))
+        return Rowwise(psi, np.ones_like(known), np.log(known))
 
     def infimum(self, y: Array) -> Array:
         """0."""

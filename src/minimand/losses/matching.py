@@ -10,6 +10,7 @@ from scipy.special import xlog1py, xlogy
 
 from .._base.typing import Array
 from .base import Loss, Terms
+from .deviance_dual import excess
 from .log_link import LogLink, exp
 from .margin import _sigmoid, binary_relative_entropy
 
@@ -32,7 +33,7 @@ class Poisson(LogLink):
         positive = y > 0
         with np.errstate(over="ignore"):
             t = z - np.log(np.where(positive, y, 1.0))
-            return np.where(positive, y * np.maximum(np.expm1(t) - t, 0.0), exp(z))
+            return np.where(positive, y * excess(t), exp(z))
 
     def gradient(self, z: Array, y: Array) -> Array:
         """e^z − y."""

@@ -1,4 +1,4 @@
-"""Functions ψ of one number that compiled kernels know: pieces between knots, and the softplus.
+"""Functions ψ of one number that compiled kernels know: pieces, the softplus, exponentials.
 
 Most losses with kinks are linear or quadratic between finitely many knots, and then slopes,
 conjugate, proximal point and best intercept are exact. A loss that defines its `pieces` gets all of
@@ -283,12 +283,34 @@ class Softplus:
         return np.clip(v, -1.0, 0.0)
 
 
+class Exponentials(NamedTuple):
+    """ψᵢ(t) = sizeᵢ·(E(−a·t)/a + E(b·t)/b), E(x) = eˣ − 1 − x, a + b = 1, without a term of 1/0.
+
+    Where ``single`` is 1, ψᵢ(t) = sizeᵢ·e^{bt}/b. Only steps on all rows know it: it has no step
+    of a single row.
+    """
+
+    a: float
+    size: Array
+    single: Array
+
+    @property
+    def parts(self) -> tuple[float, Array, Array]:
+        """The numbers that compiled kernels read."""
+        return self.a, self.size, self.single
+
+
 class Rowwise(NamedTuple):
     """A loss on given targets: ψ(t), t = sign·z − shift, sign = ±1."""
 
-    psi: Pieces | Softplus
+    psi: Pieces | Softplus | Exponentials
     sign: Array
     shift: Array
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether ascent in the dual variables of single rows knows ψ."""
+        return not isinstance(self.psi, Exponentials)
 
     def at(self, z: Array) -> Array:
         """t."""

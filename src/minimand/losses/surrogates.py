@@ -7,7 +7,7 @@ import numpy as np
 from .._base.typing import Array
 from .analysis.probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
 from .deviance_dual import excess
-from .pieces import Pieces
+from .pieces import Exponentials, Pieces, Rowwise
 from .unary import Margin
 
 
@@ -54,6 +54,11 @@ class Exponential(Margin):
             far = np.maximum(self.psi(t) - q * (1.0 + delta), 0.0)
             term = np.where(np.abs(delta) < 1.0, near, far)
         return np.where(v <= 0, np.where(q > 0, term, self.psi(t)), np.inf)
+
+    def rowwise(self, y: Array) -> Rowwise:
+        """e^t, t = −m."""
+        ones = np.ones(y.shape)
+        return Rowwise(Exponentials(0.0, ones, ones), -y, np.zeros(y.shape))
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """y·u ≤ 0."""

@@ -29,6 +29,7 @@ class Facts:
     column_norms: Array | None = None
     free_basis: tuple[IntArray, Basis | None] | None = None  # the columns, and their basis
     row_gram: Array | None = None  # XXᵀ
+    centred_row_gram: Array | None = None  # the same; X centred by the masses with an intercept
     hessian: Covariance | None = None  # of all columns, under the masses themselves
     row_space: tuple[RowSpace | None] | None = None
     multipliers: tuple[Array, Array] | None = None  # a target, and mass·θ of its last model

@@ -19,7 +19,7 @@ from .. import _core
 from .._base import row_blocks
 from .._base.typing import Array, IntArray
 from ..design import Design, Reach
-from ..losses import PLQ, Loss, Terms
+from ..losses import PLQ, Loss, Rowwise, Terms
 from ..losses.curvature import Curvature, Diagonal
 from ..penalties import BoundPenalty, Penalty
 from . import units as units_of
@@ -211,6 +211,14 @@ class Objective(Variants):
     def kinks(self) -> PLQ | None:
         """The loss as pieces, if it has kinks and is linear or quadratic between them."""
         return None if self.loss.smooth else self.loss.plq(self.y)
+
+    @cached_property
+    def rowwise(self) -> Rowwise | None:
+        """The loss as compiled kernels know it, as a function of X w + b: without the offset."""
+        found = self.loss.rowwise(self.y)
+        if found is None or self.offset is None or self.n_scores > 1:
+            return found
+        return found._replace(shift=found.shift - found.sign * self.offset)
 
     @cached_property
     def has_free_columns(self) -> bool:

@@ -27,6 +27,7 @@ from ..kernels import REGISTRY as KERNELS
 from ..kernels import Kernel
 from ..problem.objective import Meter, Objective
 from ..solvers.smooth.closed_form import ridge_path
+from ..solvers.smooth.ridge_steps import centred_kernel
 
 _LARGEST = 15_000  # side of the eigenproblem, minutes and 6 GB; safeguard: refits take far longer
 _WIDE = 2000  # side from which threads of LAPACK gain more than they wait for each other; measured
@@ -107,8 +108,7 @@ def _by_rows(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> Arra
     l2 = problem.penalty.ridge
     assert l2 is not None
     root = np.sqrt(problem.mass)
-    centre = problem.moments(problem.mass).first if problem.intercept else None
-    kernel = problem.design.row_gram(1.0 / l2, centre)
+    kernel = centred_kernel(problem, 1.0 / l2)
     kernel *= root
     kernel *= root[:, None]
     if problem.intercept:

@@ -157,7 +157,11 @@ class DropIn(ReadsParameters, CallbackSupportMixin):
             solutions = solve_each(solve_one, len(objectives), known, watched)
         dtype = self._precision(X)
         if dtype == np.float32:
-            solutions = [in_single(o, s) for o, s in zip(objectives, solutions)]
+            rounded = [in_single(o, s) for o, s in zip(objectives, solutions)]
+            if all(keeps_tolerance(*models, self.tol) for models in zip(solutions, rounded)):
+                solutions = rounded
+            else:  # huge coefficients that cancel, which float32 has no digits for
+                dtype = np.dtype(np.float64)
         return Fit(problem, solutions, dtype, starts)
 
     def _problem(self, X: Any, y: AnyArray, weights: Array | None) -> Problem:
@@ -289,3 +293,9 @@ def in_single(objective: Objective, solution: Solution) -> Solution:
     w = solution.w.astype(np.float32).astype(np.float64)
     b = np.asarray(solution.b).astype(np.float32).astype(np.float64)
     return moved(objective, solution, w, b if b.ndim else float(b))
+
+
+def keeps_tolerance(solution: Solution, rounded: Solution, tol: float) -> bool:
+    """Whether a rounded model meets the tolerance, unless the model did not meet it either."""
+    met, still = solution.certificate.relative <= tol, rounded.certificate.relative <= tol
+    return still or not met

@@ -117,9 +117,11 @@ def factor(size: float) -> float:
 
 
 def linear_system(objective: Objective, size: int) -> float:
-    """The Gram of the smaller side, and its factor."""
+    """The Gram of the smaller side, unless it is known, and its factor."""
     n = max(objective.n_samples, 1)
-    if objective.design.sparse:
+    if size == n and objective.facts.centred_row_gram is not None:
+        products = 0.0
+    elif objective.design.sparse:
         products = RATES["sparse_gram"] * objective.design.nnz**2 / n
     else:
         products = RATES["dense_gram"] * objective.design.nnz * size

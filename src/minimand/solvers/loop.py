@@ -185,10 +185,13 @@ class _Fit:
             history.extend(course.primal, course.passes, control.seconds, bound)
             self._recorded += len(course.primal)
             return ""
-        for primal, passes, (*w, b) in zip(course.primal, course.passes, course.models.tolist()):
+        null = objective.null
+        for primal, passes, model in zip(course.primal, course.passes, course.models):
+            w, b = np.split(model, [null.w.size])
             history.extend([primal], [passes], control.seconds, bound)
             self._recorded += 1
-            counted, point = meter.passes, objective.point(np.array(w), b)
+            counted = meter.passes
+            point = objective.point(w.reshape(null.w.shape), b if null.w.ndim > 1 else float(b[0]))
             meter.passes = counted  # looking at a model is no part of the fit
             try:
                 stopped_by = answered(control, replace(history[-1], point=point))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .._base.threads import one_blas_thread
@@ -40,7 +42,9 @@ class Shape:
     def __init__(self, objective: Objective, form: Separable) -> None:
         n, spread = max(objective.n_samples, 1), rough_spread(objective)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = np.nan_to_num(spread / form.l2, nan=0.0, posinf=1e300)
+            ratio = spread / form.l2
+            if not math.isfinite(ratio.sum()):
+                ratio = np.nan_to_num(ratio, nan=0.0, posinf=1e300)
         self._objective = objective
         self.n, self.sparse, self.nnz = n, objective.design.sparse, objective.design.nnz
         self.sweep = "sparse_sweep" if self.sparse else "dense_sweep"
@@ -85,7 +89,7 @@ class Shape:
         The median eigenvalue of the Gram matrix of some rows of length 1.
         """
         rows = self._objective.design.rows(np.arange(0, self.n, -(-self.n // _SAMPLED)))
-        gram = rows.row_gram(np.ones(rows.shape[1]))
+        gram = rows.row_gram()
         size = np.sqrt(np.diag(gram))
         size[size == 0] = 1.0
         with one_blas_thread():

@@ -17,6 +17,8 @@ from ..problem.objective import Objective
 class Trait(Enum):
     """A property of a problem; its value is the message for a problem without it."""
 
+    __hash__ = object.__hash__  # every member is one object; Enum's own hash is a Python call
+
     CONVEX_LOSS = "the loss is not convex; 'graduated' minimises its tangents"
     CONVEX_PENALTY = "the penalty is not convex; 'reweighted' minimises its tangents"
     NONCONVEX_LOSS = "the loss is convex: it needs no graduation"
@@ -91,7 +93,7 @@ def _of_loss(objective: Objective) -> list[Trait]:
         found += [Trait.PIECES, Trait.ROWS_SOLVED_EXACTLY]
         if pieces.pieces.linear:
             found.append(Trait.STRAIGHT_PIECES)
-    elif loss.rowwise(objective.y) is not None:
+    elif objective.rowwise is not None and objective.rowwise.row_by_row:
         found.append(Trait.ROWS_SOLVED_EXACTLY)
     return found
 

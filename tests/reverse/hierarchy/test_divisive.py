@@ -158,6 +158,9 @@ def test_stops():
 def test_bad_input_gets_a_sentence(options, sentence):
     with pytest.raises(ValueError, match=sentence):
         mm.Divisive(**options).fit(X)
+    weights = np.repeat([1.0, 0.0], [3, len(X) - 3])
+    with pytest.raises(ValueError, match="n_clusters=4 is more than the 3 rows of positive weight"):
+        mm.Divisive(4).fit(X, sample_weight=weights)
     model = mm.Divisive(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="n_clusters_=2 clusters of the tree"):
         model.cut(n_clusters=3)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import minimand as mm
+from minimand import _core
 from minimand.solvers.smooth.newton import Newton
 from minimand.solvers.steps import all_columns
 
@@ -17,7 +18,19 @@ LOSSES = {
     "squared_hinge": mm.Classifier,
     "huber": mm.Regressor,
     "squared_epsilon_insensitive": mm.Regressor,
+    "poisson": mm.Regressor,
+    "gamma": mm.Regressor,
+    "tweedie": mm.Regressor,
+    "exponential": mm.Classifier,
 }
+POSITIVE = {"poisson": 0, "gamma": 1e-3, "tweedie": 0}  # the least y
+
+
+def _target(loss, y):
+    """Labels, or numbers, that are legal for the loss; zeros among them, if they may be."""
+    if LOSSES[loss] is mm.Classifier:
+        return (np.median(y) < y).astype(int)
+    return np.maximum(y - np.median(y), POSITIVE[loss]) if loss in POSITIVE else y
 
 
 def _count(monkeypatch, owner, name):
@@ -36,8 +49,7 @@ def _count(monkeypatch, owner, name):
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_newton_in_one_call_is_newton_step_by_step(loss, intercept, kind, monkeypatch):
-    make, x = LOSSES[loss], kind(X)
-    y = (np.median(Y) < Y).astype(int) if make is mm.Classifier else Y
+    make, x, y = LOSSES[loss], kind(X), _target(loss, Y)
     model = make(loss, alpha=0.01, intercept=intercept, solver="newton", tol=1e-12)
     given = {"sample_weight": WEIGHTS, "offset": OFFSET}
     steps = _count(monkeypatch, Newton, "_steps")
@@ -55,16 +67,18 @@ def test_newton_in_one_call_is_newton_step_by_step(loss, intercept, kind, monkey
 @pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, np.float32])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("alpha", [1.0, 1e-2, 1e-5])
-def test_quasi_newton_steps_find_the_minimum_of_newton(alpha, intercept, kind, monkeypatch):
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "poisson", "gamma", "tweedie"])
+def test_quasi_newton_steps_find_the_minimum_of_newton(loss, alpha, intercept, kind, monkeypatch):
     """With weights, an offset, a constant column and one that is absent from most rows."""
     rng = np.random.default_rng(1)
     n, d = 1300, 60
     x = rng.standard_normal((n, d)) * np.geomspace(0.01, 100.0, d) + rng.standard_normal(d)
     x[:, 3], x[:, 4] = 2.0, np.arange(n) == 7
-    y = (x[:, -1] / 100 + rng.standard_normal(n) > 0.3).astype(int)
+    y = _target(loss, x[:, -1] / 100 + rng.standard_normal(n))
     weights, offset = rng.uniform(0.2, 2.0, n), 0.3 * rng.standard_normal(n)
     given = {"sample_weight": weights, "offset": offset}
-    model = mm.Classifier("logistic", alpha=alpha, intercept=intercept, solver="newton", tol=1e-9)
+    make = LOSSES[loss]
+    model = make(loss, alpha=alpha, intercept=intercept, solver="newton", tol=1e-9)
     steps = _count(monkeypatch, Newton, "_steps")
     model.fit(kind(x), y, **given)
     found, value = model.coef_.copy(), model.certificate_.primal
@@ -83,7 +97,7 @@ def test_quasi_newton_steps_find_the_minimum_of_newton(alpha, intercept, kind, m
 def test_columns_without_a_penalty_need_no_steps(loss, free, monkeypatch):
     """Nor do they differ from those of the steps, if they are not collinear."""
     steps, make = _count(monkeypatch, Newton, "_steps"), LOSSES[loss]
-    y = (Y + RNG.standard_normal(90) > np.median(Y)).astype(int) if make is mm.Classifier else Y
+    y = _target(loss, Y + RNG.standard_normal(90))
     weights = np.ones(4)
     weights[free] = 0.0
     model = make(loss, mm.L2(weights), 0.01, solver="newton", tol=1e-10)
@@ -93,6 +107,50 @@ def test_columns_without_a_penalty_need_no_steps(loss, free, monkeypatch):
     monkeypatch.setattr(Newton, "at_once", lambda *_: iter(()))
     np.testing.assert_allclose(found, model.fit(X[:, :4], y).coef_, rtol=1e-4, atol=1e-6)
     assert steps
+
+
+@pytest.mark.parametrize("free", [60, 7])
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "poisson", "gamma", "tweedie"])
+def test_quasi_newton_steps_take_columns_without_a_penalty(loss, free, monkeypatch):
+    steps = _count(monkeypatch, Newton, "_steps")
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((900, 60)) * np.geomspace(0.01, 100.0, 60) + rng.standard_normal(60)
+    y = _target(loss, x[:, -1] / 100 + rng.standard_normal(900))
+    given = {"sample_weight": rng.uniform(0.2, 2.0, 900), "offset": 0.3 * rng.standard_normal(900)}
+    penalty = mm.L2(np.arange(60) >= free)
+    model = LOSSES[loss](loss, penalty, 0.01, solver="newton", tol=1e-9).fit(x, y, **given)
+    value = model.certificate_.primal
+    assert model.certificate_.relative <= 1e-9
+    assert not steps
+    monkeypatch.setattr(Newton, "at_once", lambda *_: iter(()))
+    model.fit(x, y, **given)
+    assert steps
+    assert value == pytest.approx(model.certificate_.primal, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    "loss", [mm.Poisson(), mm.Tweedie(1.3), mm.Gamma(), mm.Exponential()], ids=str
+)
+def test_exponentials_are_the_loss(loss):
+    """The values that compiled steps see, near the minimum of the loss and far from it."""
+    z = np.concatenate([np.linspace(-700.0, 600.0, 53), np.geomspace(1e-9, 1.0, 40)])
+    y = RNG.choice([-1.0, 1.0], z.size) if isinstance(loss, mm.Exponential) else np.ones(z.size)
+    if not isinstance(loss, (mm.Exponential, mm.Gamma)):
+        y[::3] = 0.0
+    if not isinstance(loss, mm.Exponential):
+        y[1::3] = 1e5
+        z[1::3] += np.log(1e5)
+    rows, none, column = loss.rowwise(y), np.zeros(0), np.zeros((1, 1))
+    for i, score in enumerate(z):
+        psi = rows.psi._replace(size=rows.psi.size[[i]], single=rows.psi.single[[i]])
+        row = np.ones(1), rows.sign[[i]], rows.shift[[i]]
+        primal, w = np.zeros(2), np.zeros(1)
+        limits = (0.0, 1, primal, none)
+        _core.smooth_steps(column, psi.parts, row, np.ones(1), w, False, w, score, *limits)
+        # The rounding of t = z − ln y.
+        noise = 4e-16 * (abs(score) + abs(rows.shift[i])) * abs(loss.gradient(z, y)[i])
+        value = loss.value(z, y)[i]
+        assert primal[0] == pytest.approx(value, rel=1e-12, abs=noise + 1e-300)
 
 
 def test_collinear_columns_without_a_penalty_are_left_to_the_steps(monkeypatch):

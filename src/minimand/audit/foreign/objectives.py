@@ -83,7 +83,8 @@ def _problem(
     alphas = alpha_of(formulation, X.shape[0], total, len(targets))
     intercept = bool(formulation.intercept) and not formulation.constant
     settings = [Settings(formulation.loss, formulation.penalty, alpha) for alpha in alphas]
-    first = _noted(build(settings[0], X, targets[0], weights, offset, intercept), formulation)
+    note = _note(formulation)
+    first = build(settings[0], X, targets[0], weights, offset, intercept, note=note)
     kept = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
     others = [
         _for_output(first, settings[0], own, target[kept])
@@ -116,21 +117,24 @@ def _coupled(
     settings = Settings(loss, formulation.penalty, alpha)
     if offset is not None and offset.ndim == 1 and scores > 1:
         offset = np.repeat(offset[:, None], scores, axis=1)
-    objective = _noted(build(settings, X, target, weights, offset, free, scores), formulation)
+    note = _note(formulation)
+    objective = build(settings, X, target, weights, offset, free, scores, note)
     return Problem([objective], settings, formulation.constant, (total / X.shape[0],))
 
 
-def _noted(objective: Objective, formulation: Formulation) -> Objective:
-    """The objective, with a penalised intercept named in its words."""
-    if not formulation.constant:
-        return objective
-    note = " (the intercept is a penalised column of X, as liblinear has it)"
-    return replace(objective, words=objective.words + note)
+def _note(formulation: Formulation) -> str:
+    """What the words of the objective say of a penalised intercept."""
+    penalised = " (the intercept is a penalised column of X, as liblinear has it)"
+    return penalised if formulation.constant else ""
 
 
 def refuse_unknown(model: Any, y: AnyArray) -> None:
     """Refuse labels that the model was not fitted on."""
-    unknown = ~np.isin(y, model.classes_)
+    classes = model.classes_
+    if len(classes) == 2 and y.dtype.kind in "iufb" and classes.dtype.kind in "iufb":
+        unknown = (y != classes[0]) & (y != classes[1])  # a tenth of the time of isin
+    else:
+        unknown = ~np.isin(y, classes)
     if unknown.any():
         raise ValueError(
             f"y holds labels that the model has never seen: {np.unique(y[unknown])!r}."

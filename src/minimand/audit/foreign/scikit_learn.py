@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,14 +55,9 @@ def check_known(model: Any) -> str:
     A class of celer or skglm is known by its own name only: it may be a subclass of one of
     scikit-learn's that minimises something else.
     """
-    for cls in type(model).__mro__:
-        library = cls.__module__.split(".")[0]
-        if library in LIBRARIES:
-            if f"{library}.{cls.__name__}" in PEERS:
-                return f"{library}.{cls.__name__}"
-            break
-        if library == "sklearn" and cls.__name__ in READERS:
-            return cls.__name__
+    own: Any = type(model)
+    if name := _known_name(own):
+        return name
     if hasattr(model, "steps"):
         raise TypeError(
             "cannot certify a Pipeline: pass its last step, and X as the steps before transform it."
@@ -72,6 +68,19 @@ def check_known(model: Any) -> str:
         f"cannot certify {type(model).__name__}: pass a fitted minimand estimator, one of "
         f"scikit-learn's {sorted(READERS)}, or one of {sorted(PEERS)}."
     )
+
+
+@lru_cache(maxsize=256)  # classes; safeguard: a program may make classes without end
+def _known_name(model: type) -> str:
+    """The name by which a class is known; empty if it is not."""
+    for cls in model.__mro__:
+        library = cls.__module__.split(".")[0]
+        if library in LIBRARIES:
+            own = f"{library}.{cls.__name__}"
+            return own if own in PEERS else ""
+        if library == "sklearn" and cls.__name__ in READERS:
+            return cls.__name__
+    return ""
 
 
 def has_joint_scale(model: Any) -> bool:

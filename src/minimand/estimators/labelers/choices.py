@@ -49,6 +49,12 @@ def check_common_choices(labeler: Any) -> tuple[Penalty, float | None]:
     penalty = penalty_of(labeler.penalty)
     alpha = None if labeler.alpha is None else check_real("alpha", labeler.alpha, low=0.0)
     penalty_parts(penalty, 1.0)
+    _check_word("transitions", labeler.transitions, _TRANSITIONS, "or a table of allowed ones")
+    _check_word("weights", labeler.weights, _WEIGHTS)
+    if not isinstance(labeler.weights, str):
+        raise ValueError(f"weights must be one of {list(_WEIGHTS)}, not {brief(labeler.weights)}.")
+    if labeler.loss == "perceptron":
+        _check_perceptron(labeler)
     check_limits(labeler)
     check_features(labeler.features)
     if labeler.random_state is not None:
@@ -65,17 +71,13 @@ def check_choices(labeler: Any) -> Choices:
             f"loss of SequenceLabeler must be one of {list(LOSSES)}, not {labeler.loss!r}."
         )
     penalty, alpha = check_common_choices(labeler)
-    _check_word("transitions", labeler.transitions, _TRANSITIONS, "or a table of allowed ones")
-    _check_word("weights", labeler.weights, _WEIGHTS)
-    if not isinstance(labeler.weights, str):
-        raise ValueError(f"weights must be one of {list(_WEIGHTS)}, not {brief(labeler.weights)}.")
     edges = labeler.edge_features
     if edges is not None and not callable(edges):
         _check_word("edge_features", edges, _EDGES, "None, or a function of a sequence's rows")
         if not isinstance(edges, str):
             raise TypeError(f"edge_features must be None, one of {list(_EDGES)} or a function.")
-    if labeler.loss == "perceptron":
-        _check_perceptron(labeler)
+    if labeler.loss == "perceptron" and edges is not None:
+        raise ValueError("edge_features need loss='crf' or 'max_margin': leave them out.")
     return Choices(labeler.loss, penalty, alpha)
 
 
@@ -94,8 +96,6 @@ def _check_perceptron(labeler: Any) -> None:
         )
     if labeler.weights != "all":
         raise ValueError("weights='observed' needs loss='crf' or 'max_margin': use weights='all'.")
-    if labeler.edge_features is not None:
-        raise ValueError("edge_features need loss='crf' or 'max_margin': leave them out.")
 
 
 def penalty_of(given: Any) -> Penalty:

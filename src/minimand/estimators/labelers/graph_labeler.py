@@ -33,6 +33,8 @@ from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
 from .tokens import GRAPH
 
+_OF_THE_PROBLEM = "transitions", "weights", "directed", "edge_features", "cost"
+
 
 class Optimality(NamedTuple):
     """The score of a predicted labelling, and the bound that no labelling exceeds."""
@@ -68,6 +70,14 @@ class GraphLabeler(Inspected, Labeler):
         their weights.
     features : None, "hash" or transformer, optional
         How nodes become rows of numbers, as in `SequenceLabeler`.
+    transitions : {"full", "observed"}, table or pairs of labels, default="full"
+        Which labels the ends (u, v) of an edge may have: all, those that edges have in the training
+        data, a (k, k) table of booleans in the order of ``classes_``, or a list of pairs (of u, of
+        v). No prediction has a pair that is not allowed. Training needs graphs with narrow cycles
+        or none then.
+    weights : {"all", "observed"}, default="all"
+        "observed" keeps weights of pairs (feature, label) and (label, label) at 0 unless they
+        occur in the training data.
     directed : bool, default=True
         Whether an edge (u, v) has other scores than (v, u). Without directions T is symmetric.
     edge_features : function, optional
@@ -86,7 +96,7 @@ class GraphLabeler(Inspected, Labeler):
     classes_ : ndarray of shape (k,)
     coef_ : ndarray of shape (k, n_features)
     pairs_ : ndarray of shape (k, k)
-        T: scores of the labels of the first and the second end of an edge.
+        T: scores of the labels of the first and the second end of an edge; −inf where not allowed.
     edge_coef_ : ndarray of shape (e, k, k)
         With ``edge_features`` only.
     features_ : transformer or None
@@ -126,6 +136,8 @@ class GraphLabeler(Inspected, Labeler):
         alpha: float | None = None,
         *,
         features: Any = None,
+        transitions: Any = "full",
+        weights: str = "all",
         directed: bool = True,
         edge_features: Any = None,
         cost: ArrayLike = None,
@@ -174,7 +186,7 @@ class GraphLabeler(Inspected, Labeler):
             "pairs_": found.pairs,
             "loss_": posed.choices.loss,
             "_edges": self.edge_features,
-            "_asked": self._asked_for(posed.choices, ("directed", "edge_features", "cost")),
+            "_asked": self._asked_for(posed.choices, _OF_THE_PROBLEM),
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge

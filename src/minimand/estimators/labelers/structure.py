@@ -1,4 +1,4 @@
-"""What a chain of labels may look like: allowed transitions, costs, weights that exist."""
+"""What a labelling may look like: allowed transitions, costs, weights that exist."""
 
 from __future__ import annotations
 
@@ -24,14 +24,24 @@ def observed_pairs(codes: IntArray, offsets: IntArray, k: int) -> Allowed:
     return seen
 
 
-def allowed(
-    transitions: Any, classes: AnyArray, codes: IntArray, offsets: IntArray
-) -> Allowed | None:
-    """The masks that ``transitions`` stands for; None if everything is allowed."""
+def observed_on_edges(codes: IntArray, edges: IntArray, k: int, *, directed: bool) -> Allowed:
+    """The pairs of labels that edges of graphs have, in both orders if they have no direction."""
+    everywhere = np.ones(k, bool)
+    seen = Allowed(np.zeros((k, k), bool), everywhere, everywhere)
+    first, second = codes[edges].T
+    seen.transitions[first, second] = True
+    if not directed:
+        seen.transitions[second, first] = True
+    return seen
+
+
+def allowed(transitions: Any, classes: AnyArray, seen: Allowed) -> Allowed | None:
+    """The masks that ``transitions`` stands for; None if everything is allowed.
+
+    ``seen`` is what the training data have.
+    """
     if isinstance(transitions, str):
-        if transitions == "full":
-            return None
-        return observed_pairs(codes, offsets, classes.size)
+        return None if transitions == "full" else seen
     k, everywhere = classes.size, np.ones(classes.size, bool)
     table = _table_of_pairs(transitions, classes)
     if table is None:
@@ -47,7 +57,7 @@ def allowed(
                 f"{brief(transitions)}."
             )
     masks = Allowed(table.astype(bool), everywhere, everywhere)
-    _refuse_forbidden(masks, classes, codes, offsets)
+    _refuse_forbidden(masks, classes, seen)
     return masks
 
 
@@ -68,12 +78,9 @@ def _table_of_pairs(transitions: Any, classes: AnyArray) -> BoolArray | None:
     return table
 
 
-def _refuse_forbidden(
-    masks: Allowed, classes: AnyArray, codes: IntArray, offsets: IntArray
-) -> None:
+def _refuse_forbidden(masks: Allowed, classes: AnyArray, seen: Allowed) -> None:
     """Refuse labels of the training data that the masks forbid."""
-    seen = observed_pairs(codes, offsets, classes.size).transitions
-    wrong = np.argwhere(seen & ~masks.transitions)
+    wrong = np.argwhere(seen.transitions & ~masks.transitions)
     if wrong.size:
         a, b = classes[wrong[0]].tolist()
         raise ValueError(

@@ -44,10 +44,12 @@ def build(
     offset: Array | None,
     intercept: bool,
     n_scores: int = 1,
+    note: str = "",
 ) -> Objective:
     """The objective of the settings on the data; rows of weight zero are left out.
 
     The alpha of the settings must be a number: `one_sample` of the weights, if none was given.
+    ``note`` is added to the words.
     """
     design = as_design(X)
     if sample_weight is not None and not sample_weight.all():
@@ -68,7 +70,7 @@ def build(
         offset=offset,
         intercept=free,
         n_scores=n_scores,
-        words=settings.words_with_score(alpha, offset=offset is not None, intercept=free),
+        words=settings.words_with_score(alpha, offset=offset is not None, intercept=free) + note,
     )
 
 
@@ -114,6 +116,8 @@ class Coded:
         if isinstance(self.output, QueriesOutput):
             return [query_problem(self.settings, X, self.target, self.weights, self.offset)]
         if self.output.scores == 1:
+            if self.settings.loss.by_score is not None:
+                self.settings.loss.refuse_score_weights()
             weights = self._weights_of(self.target)
             return [self._problem(self._of_one_score, X, self.target, self.offset, weights)]
         return [self._coupled(X)] if self.coupled else self.separate(X)

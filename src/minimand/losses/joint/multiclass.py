@@ -193,6 +193,10 @@ class Multinomial(Loss):
             slope, size, hessian = slope[own], size[own], hessian[np.ix_(own, own)]
         return ShiftedSums(value, slope, size, hessian)
 
+    def softmax_classes(self, y: Array) -> IntArray | None:
+        """Without a reference, whose score is 0."""
+        return _numbers(y) if self.reference is None else None
+
     def transform(self, z: Array) -> Array:
         """The probabilities of all k classes."""
         return _core.softmax(self.class_scores(z))

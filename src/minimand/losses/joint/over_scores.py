@@ -74,6 +74,14 @@ class OverScores(ByScore):
             )
         return weights
 
+    def refuse_score_weights(self) -> None:
+        """Refuse weights where there is a single score, which nothing is weighed against."""
+        if self.weights is not None:
+            raise ValueError(
+                f"weights of {type(self).__name__} are for several scores, but y needs one: leave "
+                "them out, and divide alpha by the weight that was meant."
+            )
+
     @property
     def quadratic(self) -> bool:  # type: ignore[override]
         """Whether the curvature is 1 everywhere."""

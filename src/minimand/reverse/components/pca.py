@@ -130,7 +130,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
     def _find(self, X: ArrayLike, sample_weight: ArrayLike) -> None:
         """Find the components."""
         self._check_parameters()
-        X = with_finite_squares(as_matrix(self, X, reset=True))
+        self._find_in(as_matrix(self, X, reset=True), sample_weight)
+
+    def _find_in(self, X: Any, sample_weight: ArrayLike = None) -> None:
+        """Find the components of a matrix that `as_matrix` has checked, by checked parameters."""
+        X = with_finite_squares(X)
         refuse_tiny(X)
         design, weights = weighted_rows(X, sample_weight)
         rows = "n_samples" if design.shape[0] == X.shape[0] else "rows of positive weight"

@@ -97,8 +97,10 @@ def chosen_count(
         return max(1, int((positive > max(limit, math.sqrt(noise))).sum()))
     if not total > 0:
         return 1
+    # A share that is a sum of such variances up to rounding is not exceeded by that sum.
+    reached = float(n_components) * (1.0 + values.size * EPS)
     shares = np.cumsum(np.maximum(values, 0.0)) / total
-    return min(int(np.searchsorted(shares, float(n_components), side="right")) + 1, values.size)
+    return min(int(np.searchsorted(shares, reached, side="right")) + 1, values.size)
 
 
 def completed(vectors: Array, k: int) -> Array:

@@ -13,7 +13,7 @@ from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.typing import Array, IntArray
 from ..._base.watch import look
 
-_SMALL = 600  # side of a matrix all of whose eigenvectors are computed; safeguard: below 0.1 s
+_SMALL = 200  # side of a matrix all of whose eigenvectors are computed; safeguard: 2 ms
 _DIGITS = 1e-3  # accuracy of a start's eigenvectors; measured: more digits do not change the cut
 _ROUNDS = 20  # restarts of Lanczos' method; safeguard: the alternation repairs what is missing
 

@@ -124,7 +124,9 @@ class Divisive(ClusterMixin, FitsRows):
         weights = check_weights(sample_weight, n)
         s = np.ones(n) if weights is None else weights
         used = np.flatnonzero(s > 0)
-        check_cut(self.n_clusters, None, len(used))
+        if len(used) < n:
+            check_cut(self.n_clusters, None, len(used), "{} rows of positive weight")
+        check_cut(self.n_clusters, None, n)
         kernel = None if self.kernel is None else KERNELS.get(self.kernel)
         scatter = scatter_of(X, s, kernel)
         with Course(self, "Σ ‖x − c‖²", X, solver=f"divide by {self._by_name()}") as course:
@@ -210,7 +212,7 @@ class Divisive(ClusterMixin, FitsRows):
         """
         check_is_fitted(self, "children_")
         tree: Tree = self._tree
-        check_cut(n_clusters, height, tree.n_leaves, "n_clusters_")
+        check_cut(n_clusters, height, tree.n_leaves, "n_clusters_={} clusters of the tree")
         of_leaf = tree.at_number(int(n_clusters)) if height is None else tree.at_height(height)  # type: ignore[arg-type]
         return of_leaf[self.labels_]
 

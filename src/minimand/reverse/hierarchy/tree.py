@@ -69,8 +69,11 @@ def numbered(labels: AnyArray) -> IntArray:
     return rank[member]
 
 
-def check_cut(n_clusters: Any, height: Any, most: int, of: str = "n_samples") -> None:
-    """Refuse a cut unless it has either a number of clusters that exists, or a height."""
+def check_cut(n_clusters: Any, height: Any, most: int, of: str = "n_samples={} rows of X") -> None:
+    """Refuse a cut unless it has either a number of clusters that exists, or a height.
+
+    There are at most as many clusters as ``most``, which ``of`` puts in words.
+    """
     if (n_clusters is None) == (height is None):
         raise ValueError(
             "a cut needs either n_clusters or height, and the other one must be None, but they are "
@@ -80,8 +83,7 @@ def check_cut(n_clusters: Any, height: Any, most: int, of: str = "n_samples") ->
         check_real("height", height, low=0.0)
         return
     if check_whole("n_clusters", n_clusters) > most:
-        words = "rows of X" if of == "n_samples" else "clusters of the tree"
         raise ValueError(
-            f"n_clusters={n_clusters} is more than the {of}={most} {words}: pass a smaller "
+            f"n_clusters={n_clusters} is more than the {of.format(most)}: pass a smaller "
             "n_clusters."
         )

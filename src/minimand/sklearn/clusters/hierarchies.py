@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..._base.typing import ArrayLike, IntArray
 from ...certificate import Certificate
 from ...certificate.relaxation import top_of_rows
+from ...estimators.inputs.matrix import is_plain
 from ...kernels.dissimilarity import dissimilarity_of
 from ...reverse.hierarchy.nearest import nearest_clusters, nearest_of
 
@@ -33,26 +34,24 @@ class AgglomerativeClustering(cluster.AgglomerativeClustering):
     True
     """
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Merge all samples; see scikit-learn."""
-        super().fit(X, y)
-        self._nearest = None
-        if not callable(self.metric):
-            rows = validate_data(self, X, reset=False)
-            pairs = dissimilarity_of(self.metric).fit(np.array(rows))
-            self._nearest = nearest_of(pairs, self.labels_, self.linkage)
+    def _fit(self, X: Any) -> Self:
+        """Merge all samples, and remember them for `predict`; X is checked by now."""
+        super()._fit(X)
+        self._merged = None if callable(self.metric) else (np.array(X), self.metric, self.linkage)
         return self
 
     def predict(self, X: ArrayLike) -> IntArray:
         """The cluster that every row would be merged with, under the linkage of the fit."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
-        if self._nearest is None:
+        if self._merged is None:
             raise ValueError(
                 "predict does not take a metric that is a function of all rows: use "
                 "minimand.Agglomerative, whose distance is a function of two rows."
             )
-        return nearest_clusters(self._nearest, X)
+        rows, metric, linkage = self._merged
+        pairs = dissimilarity_of(metric).fit(rows)
+        return nearest_clusters(nearest_of(pairs, self.labels_, linkage), X)
 
 
 class BisectingKMeans(cluster.BisectingKMeans):
@@ -77,7 +76,8 @@ class BisectingKMeans(cluster.BisectingKMeans):
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
         """Divide the samples; see scikit-learn."""
         super().fit(X, y, sample_weight)
-        X = validate_data(self, X, reset=False, accept_sparse="csr")
+        if not is_plain(X):  # plain arrays were checked above, and need no conversion
+            X = validate_data(self, X, reset=False, accept_sparse="csr")
         s = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         s = np.full(X.shape[0], float(s)) if s.ndim == 0 else s
         k = int(self.n_clusters)

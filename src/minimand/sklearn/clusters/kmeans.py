@@ -17,6 +17,7 @@ from ..._base.watch import undisturbed
 from ...certificate import Certificate
 from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.data import check_weights
+from ...estimators.inputs.matrix import is_plain
 from ...reverse.base import Course
 from ...reverse.kmeans.certified import certified
 from ...reverse.kmeans.distances import Euclidean
@@ -149,7 +150,7 @@ max_no_improvement, init_size, n_init, reassignment_ratio
         super().fit(X, y, sample_weight)
         if not self.compute_labels:
             return self
-        rows = _rows(self, X, sample_weight)
+        rows = _rows(self, X, sample_weight, checked=True)
         centers = self.cluster_centers_.astype(float)
         search = rows.search(len(centers))
         search.assign(np.ascontiguousarray(centers))
@@ -166,16 +167,17 @@ max_no_improvement, init_size, n_init, reassignment_ratio
         return self
 
 
-def _rows(model: Any, X: Any, sample_weight: Any) -> Rows:
+def _rows(model: Any, X: Any, sample_weight: Any, *, checked: bool = False) -> Rows:
     """The rows, checked by scikit-learn's rules, without a copy if they are in order."""
     from sklearn.utils.validation import validate_data
 
-    X = validate_data(
-        model,
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        accept_large_sparse=False,
-    )
+    if not (checked and is_plain(X) and X.flags.c_contiguous and X.flags.aligned):
+        X = validate_data(
+            model,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_large_sparse=False,
+        )
     return Rows.of(X, check_weights(sample_weight, X.shape[0]), Euclidean())

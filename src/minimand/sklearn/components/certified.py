@@ -70,11 +70,17 @@ class IncrementalPCA(decomposition.IncrementalPCA):
 
     certificate_: Certificate
     _sums: ScatterStream | None = None
+    _in_fit = False
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Fit in batches of ``batch_size`` rows."""
-        self._sums = None
-        return super().fit(X, y)
+        self._sums, self._in_fit = None, True
+        try:
+            super().fit(X, y)
+        finally:
+            del self._in_fit
+        self._certify()
+        return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None, check_input: bool = True) -> Self:
         """Merge one more batch into the components."""
@@ -85,7 +91,8 @@ class IncrementalPCA(decomposition.IncrementalPCA):
             self._sums = ScatterStream(rows.shape[1], True) if rows.shape[1] <= _COLUMNS else None
         if self._sums is not None:
             self._sums.update(as_design(rows), np.ones(len(rows)))
-        self._certify()
+        if not self._in_fit:
+            self._certify()
         return self
 
     def _certify(self) -> None:
@@ -156,8 +163,10 @@ class KernelPCA(decomposition.KernelPCA):
         if k == 0:
             self.certificate_ = _certificate(scale * total, scale * total, scale * total, words)
             return centred
-        kept = float(np.vdot(vectors, matrix @ vectors))
-        top = top_of_kernel(0.5 * (matrix + matrix.T), k)
+        kept = float(np.vdot(vectors.T, vectors.T @ matrix))
+        if callable(self.kernel) or self.kernel == "precomputed":
+            matrix = 0.5 * (matrix + matrix.T)  # others are symmetric, up to rounding
+        top = top_of_kernel(matrix, k, start=vectors)
         bound = top.attained if top.exact else top.bound
         self.certificate_ = _certificate(
             scale * (total - kept),

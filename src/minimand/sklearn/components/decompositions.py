@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from ..._base.typing import AnyArray, ArrayLike
 from ...certificate import Certificate
 from ...design import as_design
+from ...estimators.inputs.matrix import as_matrix
 from ...reverse.components import pca
 
 _METHODS = {"full": "svd", "covariance_eigh": "covariance"}  # of ours, by the name of svd_solver
@@ -55,9 +56,7 @@ class PCA(decomposition.PCA):
             found = super()._fit(X)  # also for scikit-learn's own refusals
             self._certify_own(found[3])
             return found
-        X = validate_data(
-            self, X, dtype=[np.float64, np.float32], accept_sparse=("csr", "csc"), copy=False
-        )
+        X = as_matrix(self, X, reset=True)
         n, d = X.shape
         self._fit_svd_solver = self.svd_solver
         if self.svd_solver == "auto" and sparse.issparse(X):
@@ -69,7 +68,8 @@ class PCA(decomposition.PCA):
         method = "auto" if sparse.issparse(X) else _METHODS.get(self.svd_solver, "auto")
         if isinstance(wanted, float) and wanted >= 1:
             wanted = int(wanted)
-        inner = pca.PCA(wanted, method=method, random_state=self.random_state).fit(X)
+        inner = pca.PCA(wanted, method=method, random_state=self.random_state)
+        inner._find_in(X)
         self._take(inner, n)
         return None, inner.singular_values_, inner.components_, X, False, np
 

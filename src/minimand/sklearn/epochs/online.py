@@ -10,6 +10,8 @@ from sklearn.utils import check_random_state
 
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import stoppable
+from ...estimators.inputs.data import few_labels, in_order
+from ...estimators.inputs.matrix import learn_width
 from ...solvers.stochastic.learner import Learner
 from ..parameters import ReadsParameters
 from ..predictions import PredictsLabels, PredictsNumbers
@@ -93,6 +95,37 @@ class OnlineRegressor(Online, PredictsNumbers):
 
 class OnlineClassifier(Online, PredictsLabels):
     """Two classes are one score, more are one-versus-rest."""
+
+    def _partial_fit(self: Any, X: Any, y: AnyArray, *how: Any, **named: Any) -> Any:
+        """scikit-learn's own; at the begin of a fit whose data are in order, without its checks.
+
+        The arguments before the last seven differ between versions of scikit-learn.
+        """
+        if named or not self._begins_in_order(X, y, *how[-4:]):
+            return super()._partial_fit(X, y, *how, **named)  # type: ignore[misc]
+        loss, _, max_iter, classes = how[-7:-3]
+        learn_width(self, X)
+        self.classes_, self._expanded_class_weight = classes, np.ones(classes.size)
+        self._allocate_parameter_mem(classes.size, X.shape[1], X.dtype)
+        self._loss_function_ = self._get_loss_function(loss)
+        train = self._fit_binary if classes.size == 2 else self._fit_multiclass
+        train(X, y, sample_weight=np.ones(X.shape[0], dtype=X.dtype), max_iter=max_iter)
+        return self
+
+    def _begins_in_order(
+        self: Any, X: Any, y: AnyArray, classes: Any, sample_weight: Any, *starts: Any
+    ) -> bool:
+        """Whether a new fit begins from zero, on rows of equal weight that need no conversion."""
+        begins = not hasattr(self, "classes_") and getattr(self, "coef_", None) is None
+        given = (self.class_weight, sample_weight, *starts)
+        return (
+            begins
+            and all(argument is None for argument in given)
+            and in_order(X, y)
+            and X.flags.c_contiguous
+            and few_labels(y) is not None
+            and classes.size > 1
+        )
 
     def _fit_binary(self: Any, X: Any, y: AnyArray, **how: Any) -> None:
         self._learners_on(X, 1)

@@ -10,7 +10,7 @@ import numpy as np
 from ..._base.typing import Array
 from ...canonical import Ascent, RowDual
 from ...certificate import Judgement, judge
-from ...losses import Rowwise
+from ...losses import Exponentials, Pieces, Rowwise, Softplus
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
@@ -161,16 +161,16 @@ def epochs_of(numbers: float) -> int:
 
 def dual_of(objective: Objective, start: Point) -> RowDual:
     """The dual at the slopes of the loss at the start; at zero for the null model."""
-    loss, form = objective.loss.rowwise(objective.y), objective.penalty.sum_over_features
+    loss, form = objective.rowwise, objective.penalty.sum_over_features
     assert loss is not None
     assert form is not None
-    if objective.offset is not None:
-        loss = loss._replace(shift=loss.shift - loss.sign * objective.offset)
-    v = _slopes(objective, start, loss)
+    psi = loss.psi
+    assert not isinstance(psi, Exponentials)
+    v = _slopes(objective, start, loss, psi)
     w = -objective.backward(objective.mass * loss.sign * v) / form.l2
     if start is not objective.null and _is_worse_than_zero(objective, loss.sign * v, w):
         return dual_of(objective, objective.null)
-    reach = objective.mean(np.abs(loss.at(np.asarray(objective.null.b)) - loss.psi.middle))
+    reach = objective.mean(np.abs(loss.at(np.asarray(objective.null.b)) - psi.middle))
     return RowDual(
         objective.design, loss, objective.mass, form.l2, objective.intercept, v, w, start.b, reach
     )
@@ -189,8 +189,8 @@ def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
     return not -objective.mean(paid) - form.value(w) >= objective.infimum
 
 
-def _slopes(objective: Objective, start: Point, loss: Rowwise) -> Array:
+def _slopes(objective: Objective, start: Point, loss: Rowwise, psi: Pieces | Softplus) -> Array:
     if start is objective.null:
-        return loss.psi.clip(np.zeros(objective.n_samples))
+        return psi.clip(np.zeros(objective.n_samples))
     z = start.z if objective.offset is None else start.z - objective.offset
-    return loss.psi.slope(loss.at(z))
+    return psi.slope(loss.at(z))

@@ -12,6 +12,8 @@ together.
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,10 @@ class Rises:
 
     def begin(self, t: Array, width: Array, size: Array) -> None:
         """Start well inside: slacks ≥ ``width``, v in the middle (``size`` if height is inf)."""
+        if not self.count:
+            self._width = self._size = np.empty(0)
+            self._dual, self._primal = np.empty(0), np.empty(0)
+            return
         tau, ended = self._tau(t), self._ended
         self._width = width = self._mine(width) + np.zeros_like(tau)
         self._size = self._mine(size) + np.zeros_like(tau)
@@ -216,17 +222,17 @@ class Rises:
 
 def of_pieces(pieces: Pieces, mass: Array) -> Rises:
     """The risers of a loss: its kinks and its curved pieces, from left to right."""
-    knots, curvatures = pieces.knots, pieces.curvatures
+    knots, curvatures = pieces.knots.tolist(), pieces.curvatures.tolist()
     ended, endless = [], []
     if curvatures[0] > 0:
         endless.append((-1.0, knots[0], np.inf, 1 / curvatures[0]))
-    widths = np.append(np.diff(knots), np.inf)
-    for knot, jump, curvature, width in zip(knots, pieces.jumps, curvatures[1:], widths):
+    widths = [right - left for left, right in pairwise(knots)] + [math.inf]
+    for knot, jump, curvature, width in zip(knots, pieces.jumps.tolist(), curvatures[1:], widths):
         if jump > 0:
             ended.append((1.0, knot, jump, 0.0))
         if curvature > 0:
             curve = (1.0, knot, curvature * width, 1 / curvature)
-            (ended if np.isfinite(width) else endless).append(curve)
+            (ended if math.isfinite(width) else endless).append(curve)
     numbers = np.reshape([*ended, *endless], (-1, 4)).T[:, :, None]
     return Rises(float(pieces.left[0]), *numbers, weight=mass)
 
@@ -234,6 +240,9 @@ def of_pieces(pieces: Pieces, mass: Array) -> Rises:
 def of_penalty(form: Separable, share: float) -> Rises:
     """The risers of l1|w| and of bounds; what l2 adds is not among them."""
     kinked = np.flatnonzero(form.l1 > 0)
+    if form.bounds is None and not kinked.size:
+        none = np.empty(0)
+        return Rises(-form.l1, none, none, none, none, share=share, where=kinked)
     where, side, knot = [kinked], [np.ones(kinked.size)], [np.zeros(kinked.size)]
     if form.bounds is not None:
         lo, hi = form.bounds

@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 
 from ..._base.threads import one_blas_thread
 from ..._base.typing import Array, IntArray
+from ...problem.objective import EPS
 from .interior import InteriorPoint
 
 _LARGEST = 1000  # unknowns of the system of a corner; safeguard
@@ -55,7 +56,8 @@ def _corner(inner: InteriorPoint, w: Array, moving: IntArray) -> tuple[Array, fl
     if not size or basis.size > 3 * size + 20 or basis.size + size > _LARGEST:
         return None
     block = rows.design.rows(basis)
-    matrix = block.columns(moving).matvec(np.eye(moving.size))
+    whole = moving.size == rows.n_features
+    matrix = (block if whole else block.columns(moving)).matvec(np.eye(moving.size))
     bend = _bend(inner, rows.mass * curvature, moving)
     gradient, balance = inner.gradient(slope)
     left = gradient + form.l2 * w + form.l1 * np.sign(w)
@@ -101,14 +103,26 @@ def _equations(
         change = _least(matrix.T, -left / size)
     else:
         bend = bend / size / size[:, None]
-        system = np.block([[bend, matrix.T], [matrix, np.zeros((miss.size,) * 2)]])
+        system = np.zeros((size.size + miss.size,) * 2, order="F")
+        system[: size.size, : size.size] = bend
+        system[: size.size, size.size :], system[size.size :, : size.size] = matrix.T, matrix
         both = _least(system, -np.concatenate([left / size, miss]))
         move, change = both[: size.size], both[size.size :]
     return move / size, change / mass
 
 
 def _least(matrix: Array, right: Array) -> Array:
-    """The least-norm least-squares solution."""
+    """The least-norm least-squares solution.
+
+    LAPACK is called directly, since scipy.linalg's wrapper costs more than a small system.
+    """
+    m, n = matrix.shape
+    if not (m and n):
+        return np.zeros(n)
+    side = np.zeros((max(m, n), 1))
+    side[:m, 0] = right
+    order = np.zeros(n, dtype=np.int32)
+    work = int(lapack.dgelsy_lwork(m, n, 1, EPS)[0])
     with one_blas_thread():
-        found = linalg.lstsq(matrix, right, lapack_driver="gelsy", check_finite=False)
-    return np.asarray(found[0])
+        _, found, _, _, _ = lapack.dgelsy(matrix, side, order, EPS, work)
+    return np.asarray(found[:n, 0])

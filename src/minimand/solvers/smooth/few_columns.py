@@ -29,6 +29,11 @@ _QUASI_STEPS = 30  # L-BFGS steps of one metric; safeguard
 _METRICS = 4  # metrics, each at the point where the steps of the last one ended; safeguard
 _MOST_READ = 5_000_000  # numbers in X, likewise for L-BFGS; measured at 100000×50, 60000×120
 _MOST_COLUMNS = 1000  # of an explicit inverse; safeguard
+_MOST_FORMED = 400  # unknowns of several scores, beyond which LAPACK factorises faster; safeguard
+_MOST_PRODUCTS = 100  # of such a step, beyond which a better preconditioner pays; safeguard
+_USUAL = 10  # products of such a step; measured on digits and normal columns
+_MOST_CLASSES = 64  # scores, beyond which BLAS multiplies by them faster; safeguard
+_NEAR_GAP = 0.5  # share of the target that the gradient may leave; safeguard
 
 
 class _Posed(NamedTuple):
@@ -46,8 +51,7 @@ def takes_quasi_newton(objective: Objective) -> bool:
     few = objective.design.nnz <= _MOST_READ and _FEW <= objective.n_features <= _MOST_COLUMNS
     if not (dense and few):
         return False
-    y = objective.y
-    return objective.loss.plq(y) is None and objective.loss.rowwise(y) is not None
+    return objective.loss.plq(objective.y) is None and objective.rowwise is not None
 
 
 def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
@@ -56,19 +60,20 @@ def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
     If steps end too early, `Newton` begins anew: its line search sees more.
     """
     form, design = objective.penalty.sum_over_features, _as_dense(objective.design)
-    if form is None or design is None or objective.units is not None or objective.n_scores > 1:
+    if form is None or design is None or objective.units is not None:
+        return
+    if objective.n_scores > 1:
+        yield from _scores(objective, form, design, control)
         return
     n, d = design.shape
     few = d < _FEW and n * d < _MOST_NUMBERS
-    if not few and not ((form.l2 > 0).all() and takes_quasi_newton(objective)):
+    if not few and not takes_quasi_newton(objective):
         return
-    loss = objective.loss.rowwise(objective.y)
+    loss = objective.rowwise
     if loss is None or not _determined(objective, form):
         return
-    shift = loss.shift
-    if objective.offset is not None:
-        shift = shift - loss.sign * objective.offset
-    posed = _Posed(design.x, loss.psi.parts, (objective.mass, loss.sign, shift), form.l2)
+    rows = objective.mass, loss.sign, loss.shift
+    posed = _Posed(design.x, loss.psi.parts, rows, form.l2)
     run = _Run(objective, control, _STEPS if few else _QUASI_STEPS)
     yield from _newton(run, posed, design) if few else _quasi_newton(run, posed)
 
@@ -79,18 +84,19 @@ class _Run:
     def __init__(self, objective: Objective, control: Control, most: int) -> None:
         self.objective, self.control = objective, control
         self.most = most if control.max_iter is None else min(most, control.max_iter)
-        self.w, self.b = objective.null.w.copy(), float(objective.null.b)
-        kept = self.most + 1 if control.callbacks else 0
-        self._primal, self._models = np.empty(self.most + 1), np.empty((kept, self.w.size + 1))
+        self.w, self.b = objective.null.w.copy(), objective.null.b
+        self.b = float(self.b) if objective.n_scores == 1 else self.b.copy()
+        kept, size = self.most + 1 if control.callbacks else 0, self.w.size + objective.n_scores
+        self._primal, self._models = np.empty(self.most + 1), np.empty((kept, size))
         self._told = False  # whether the present model was
         self._courses: list[Course] = []
 
     def steps(
-        self, call: Callable[..., tuple[float, int, bool]], near: float, passes: float
+        self, call: Callable[..., tuple[Any, int, bool]], near: float, passes: float
     ) -> tuple[int, bool]:
         """Steps of one call, each of which takes so many passes: how many, and if it is done."""
         if self.control.callbacks:
-            self._models[0] = [*self.w, self.b]
+            self._models[0] = np.append(self.w, self.b)
         self.b, steps, done = call(
             self.w, self.b, near, self.most, self._primal, self._models[1:].ravel()
         )
@@ -129,6 +135,49 @@ def _newton(run: _Run, posed: _Posed, design: DenseDesign) -> Iterator[Finding]:
         near *= 1e-6  # a share at which the square of a step is far below the target; safeguard
 
 
+def _scores(
+    objective: Objective, form: Separable, design: DenseDesign, control: Control
+) -> Iterator[Finding]:
+    """Newton's steps of several scores that a softmax couples."""
+    (n, d), k, null = design.shape, objective.n_scores, objective.null
+    classes = objective.loss.softmax_classes(objective.y)
+    if classes is None or k > _MOST_CLASSES or n * max(d, k) >= _MOST_NUMBERS:
+        return
+    everywhere, formed = bool((form.l2 > 0).all()), d * k <= _MOST_FORMED
+    lacking = not np.bincount(classes, weights=objective.mass, minlength=k).all()
+    if lacking or not (everywhere or (formed and _determined(objective, form))):
+        return
+    mean, size = np.zeros(d), objective.spread
+    if objective.intercept:
+        mean = objective.moments(objective.mass).first
+        size = np.maximum(size - mean**2, EPS * size)
+    products = _products(n, d, k, formed) if everywhere else 0
+    x = np.ascontiguousarray(design.x) if products else design.x
+    how = objective.intercept, everywhere, formed, products
+    posed = x, classes, objective.mass, np.ascontiguousarray(form.l2), mean, size, how
+    run, z = _Run(objective, control, _STEPS), null.z.copy()
+
+    def call(w: Array, b: Array, *rest: Any) -> tuple[Array, int, bool]:
+        return b, *_core.score_steps(*posed, w, b, z, *rest)
+
+    near = (_NEAR_GAP if everywhere else _NEAR) * control.target
+    for _ in range(_CALLS):
+        # A step takes two products, and a Hessian for all pairs of scores or products for it.
+        if not run.steps(call, near, 2.0 + (_USUAL if products else 0.5 * k * (k - 1)))[1]:
+            return
+        yield run.finding()
+        near *= 1e-2 if everywhere else 1e-6  # shares: gaps, and gains of steps; safeguard
+
+
+def _products(n: int, d: int, k: int, formed: bool) -> int:
+    """Products of a step that take as long as a Hessian of k scores; 0 if these are few."""
+    if not formed:
+        return _MOST_PRODUCTS
+    hessian = 0.25 * n * d * d * k * (k - 1) + 0.5 * (d * k) ** 3
+    products = int(hessian / (2.0 * n * d * k))
+    return min(products, _MOST_PRODUCTS) if products > _USUAL else 0
+
+
 def _quasi_newton(run: _Run, posed: _Posed) -> Iterator[Finding]:
     """L-BFGS steps, the first metric being the Hessian of some rows."""
     objective, near, z = run.objective, 0.5 * run.control.target, run.objective.null.z
@@ -159,14 +208,21 @@ class _Metric(NamedTuple):
 
 
 def _metric(objective: Objective, l2: Array, z: Array) -> _Metric | None:
-    """The inverse of the Hessian at some scores, from every so many rows."""
-    every = costs.rows_between(objective)
+    """The inverse of the Hessian at some scores, from every so many rows.
+
+    At the null model, whose curvature varies little from row to row, that of the squared loss does
+    as well, if it is known.
+    """
     h = objective.mass * objective.loss.slopes(z, objective.y)[1]
     total = float(h.sum())
-    if not total > 0:
+    if not 0 < total < np.inf:
         return None
-    objective.meter.passes += 1.0 / every
-    matrix, mean = objective.thinned(every).hessian(every * h[::every])
+    every, own = costs.rows_between(objective), objective.facts.hessian
+    if own is not None and z is objective.null.z:
+        every, matrix, mean = 1, total * own.matrix, own.mean
+    else:
+        objective.meter.passes += 1.0 / every
+        matrix, mean = objective.thinned(every).hessian(every * h[::every])
     diagonal = np.diag(matrix) + l2
     if every > 1:  # a rare column may be absent from these rows
         spread = objective.spread

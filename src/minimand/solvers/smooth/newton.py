@@ -34,7 +34,8 @@ class Newton(Solver):
     slope cancels that of the penalty at w + D: its gap is of third order.
 
     Where the core knows the loss, steps run in compiled code with one judgement at the end: of H on
-    few columns, else L-BFGS steps whose first metric is H of some rows (`few_columns`).
+    few columns, else L-BFGS steps whose first metric is H of some rows (`few_columns`). A softmax
+    of few scores takes steps by products with H, or by H itself where these would be many.
 
     With k scores H couples them: diag(h) is the second derivative of the loss in the scores of a
     row, for a softmax diag(p) − ppᵀ.
@@ -70,7 +71,7 @@ class Newton(Solver):
             reused = self._reuses(objective, form)
             return costs.newton_on_pieces(objective, form, formed=formed, reused=reused)
         cost = costs.newton(objective, formed=formed)
-        if (form.l2 > 0).all() and few_columns.takes_quasi_newton(objective):
+        if few_columns.takes_quasi_newton(objective):
             return min(cost, costs.quasi_newton(objective))
         return cost
 

@@ -260,7 +260,9 @@ class ScoresKrylov(_Centred):
             return None
         off, total = found.mean - self._mean, float(h.sum())
         matrix = found.matrix + total * np.outer(off, off)
-        matrix = np.block([[matrix, total * off[:, None]], [total * off, total]])
+        # Without intercepts, whose row of every table is 0, nothing may flow into that row.
+        crossed = total * off if objective.intercept else np.zeros_like(off)
+        matrix = np.block([[matrix, crossed[:, None]], [crossed, total]])
         matrix.flat[:: len(matrix) + 1] += l2
         return factorise(matrix)
 

@@ -193,6 +193,22 @@ def _dual_system(objective: Objective, form: Separable) -> _System:
 
 
 def centred_kernel(objective: Objective, weights: Array) -> Array:
-    """X diag(weights) Xᵀ, X centred by the masses if there is an intercept."""
-    centre = objective.moments(objective.mass).first if objective.intercept else None
-    return objective.design.row_gram(weights, centre)
+    """X diag(weights) Xᵀ, X centred by the masses if there is an intercept.
+
+    For equal weights it is a multiple of a matrix that is kept if that is no larger than X.
+    """
+    facts, n = objective.facts, objective.n_samples
+    equal = weights.size > 0 and bool((weights == weights[0]).all())
+    if equal and facts.centred_row_gram is not None:
+        return weights[0] * facts.centred_row_gram
+    centre = None
+    if objective.intercept:
+        moments = objective.moments(objective.mass)
+        centre = moments.first
+        objective.keep_spread(moments.second)
+    if not equal:
+        return objective.design.row_gram(weights, centre)
+    kernel = objective.design.row_gram(None, centre)
+    if n * n <= objective.design.nnz:
+        facts.centred_row_gram = kernel
+    return weights[0] * kernel

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ...._base.typing import AnyArray, Array, ArrayLike
+from ...._base.typing import AnyArray, Array, ArrayLike, BoolArray
 from ...._base.wording import brief
 from ....outputs.graph import Topology
 from ....solvers.structured.graph_problem import GraphProblem, hamming
 from ....solvers.structured.max_margin.training import refuse_l1
+from ....solvers.structured.problem import Allowed
 from ...inputs import data
 from ..choices import LOSSES, Choices, check_common_choices, penalty_parts
 from ..labels import (
@@ -25,7 +26,7 @@ from ..labels import (
     refuse_single,
     refuse_unknown,
 )
-from ..structure import cost_table
+from ..structure import allowed, cost_table, observed_on_edges, observed_weights
 from ..tokens import GRAPH, learn, read, refuse_empty
 from .inputs import Given, given_graphs
 
@@ -56,14 +57,23 @@ class GraphPosed:
         if self.problem.symmetric:
             tables = 0.5 * (tables + np.swapaxes(tables, 1, 2))
         edge = None if self.problem.edge_features is None else tables[1:].copy()
-        return GraphWeights(coef.copy(), tables[0].copy(), edge)
+        pairs, legal = tables[0].copy(), self.problem.allowed_pairs
+        if legal is not None:
+            pairs[~legal] = -np.inf
+        return GraphWeights(coef.copy(), pairs, edge)
 
     def vector(self, labeler: Any) -> Array:
         """The weights of a fitted labeler as a vector of this problem."""
-        k, tables = self.problem.n_labels, labeler.pairs_[None]
+        k = self.problem.n_labels
+        tables = np.where(np.isfinite(labeler.pairs_), labeler.pairs_, 0.0)[None]
         if getattr(labeler, "edge_coef_", None) is not None:
             tables = np.concatenate([tables, labeler.edge_coef_])
-        return np.concatenate([labeler.coef_.ravel(), tables.reshape(-1, k * k).T.ravel()])
+        coef = labeler.coef_
+        if self.problem.present is not None:
+            coef = coef * self.problem.present
+        for mask in (self.problem.present_pairs, self.problem.allowed_pairs):
+            tables = tables if mask is None else tables * mask
+        return np.concatenate([coef.ravel(), tables.reshape(-1, k * k).T.ravel()])
 
 
 def check_graph_choices(labeler: Any) -> Choices:
@@ -81,13 +91,7 @@ def check_graph_choices(labeler: Any) -> Choices:
             "edge_features must be None or a function of the rows and edges of a graph, not "
             f"{brief(labeler.edge_features)}."
         )
-    if labeler.loss == "perceptron":
-        if alpha is not None:
-            raise ValueError(
-                "alpha has no meaning for loss='perceptron', whose steps have no penalty: leave it "
-                "out."
-            )
-    elif labeler.loss == "max_margin":
+    if labeler.loss == "max_margin":
         refuse_l1(l1, 0.0 if alpha == 0 else l2)
     return Choices(labeler.loss, penalty, alpha)
 
@@ -132,6 +136,12 @@ def posed_batch(
     sample_weight: ArrayLike,
 ) -> GraphPosed:
     """The problem of one batch; labels and features are those of the first one."""
+    if labeler.weights != "all" or not (
+        isinstance(labeler.transitions, str) and labeler.transitions == "full"
+    ):
+        raise ValueError(
+            "partial_fit takes transitions='full' and weights='all': batches do not show all pairs."
+        )
     given, labels, weights = _kept(X, y, edges, sample_weight)
     known: AnyArray | None = getattr(labeler, "classes_", None)
     if known is None:
@@ -183,6 +193,9 @@ def _posed(
         stack = sparse.hstack if sparse.issparse(rows) else np.hstack
         rows = stack([one, rows])
         rows = sparse.csr_array(rows) if sparse.issparse(rows) else np.ascontiguousarray(rows)
+    seen = observed_on_edges(codes, topology.edges, k, directed=bool(labeler.directed))
+    sparing = labeler.weights == "observed"
+    legal = allowed(labeler.transitions, classes, seen)
     problem = GraphProblem(
         matrix,
         topology,
@@ -192,16 +205,34 @@ def _posed(
         l2,
         hamming(codes, k) if table is None else np.ascontiguousarray(table[codes]),
         edge_features=rows,
+        allowed_pairs=None if legal is None else _legal_pairs(legal, labeler.directed),
+        present_pairs=seen.transitions if sparing else None,
+        present=observed_weights(matrix, codes, k).T if sparing else None,
         symmetric=not labeler.directed,
         l1=l1,
         words=words,
     )
     if choices.loss == "crf":
         topology.check_width(k)
+    elif problem.wide and legal is not None:
+        raise ValueError(
+            f"graph {problem.wide[0]} is too wide for exact inference, and the linear relaxation "
+            "takes no forbidden pairs: use transitions='full'."
+        )
     elif problem.wide:
         words = f"{words}, relaxed for {len(problem.wide)} graphs"
         object.__setattr__(problem, "words", words)
     return GraphPosed(problem, classes, features, choices, alpha)
+
+
+def _legal_pairs(legal: Allowed, directed: bool) -> BoolArray:
+    """The pairs of labels that an edge may have; refused if they depend on its direction."""
+    table = legal.transitions
+    if not directed and (table != table.T).any():
+        raise ValueError(
+            "transitions must allow (a, b) wherever it allows (b, a), as directed=False."
+        )
+    return table
 
 
 def edge_rows_of(function: Any, matrix: Any, topology: Topology) -> Any:

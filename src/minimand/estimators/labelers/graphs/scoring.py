@@ -37,7 +37,24 @@ def scored_graphs(labeler: Any, X: Any, edges: Any) -> Graphs:
         rows = edge_rows_of(labeler._edges, nodes.matrix, given.topology)
         weights = labeler.edge_coef_.reshape(-1, k * k)
         pair = pair + np.asarray(rows @ weights).reshape(-1, k, k)
-    return Graphs(given.topology, unary, pair)
+    graphs = Graphs(given.topology, unary, pair)
+    _refuse_impossible(labeler, graphs)
+    return graphs
+
+
+def _refuse_impossible(labeler: Any, graphs: Graphs) -> None:
+    """Refuse graphs without a labelling whose pairs are all allowed, or with none that is found."""
+    if np.isfinite(labeler.pairs_).all():
+        return
+    found = best_of(graphs)
+    bad = np.flatnonzero(~np.isfinite(found.values))
+    if bad.size:
+        wide = int(bad[0]) in found.relaxed
+        words = "the linear relaxation found no labelling that" if wide else "no labelling of it"
+        raise ValueError(
+            f"X[{bad[0]}] has {np.diff(found.offsets)[bad[0]]} nodes, and {words} is allowed by "
+            "the transitions of the fit: allow more of them."
+        )
 
 
 def best_of(graphs: Graphs) -> Decoded:

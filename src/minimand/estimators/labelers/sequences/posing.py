@@ -89,9 +89,8 @@ def problem_of(
     weights = np.ones(count) if weights is None else weights
     total = float(weights.sum())
     strengths = choices.strengths(total)
-    seen = None
-    if labeler.weights == "observed":
-        seen = observed_weights(tokens.matrix, codes, k)
+    seen = observed_pairs(codes, tokens.offsets, k)
+    sparing = labeler.weights == "observed"
     edges = edge_rows(labeler.edge_features, tokens.matrix, tokens.offsets)
     problem = ChainProblem(
         design=as_design(tokens.matrix),
@@ -102,11 +101,9 @@ def problem_of(
         l1=strengths.l1,
         l2=strengths.l2,
         ends=bool(labeler.ends),
-        allowed=allowed(labeler.transitions, classes, codes, tokens.offsets),
-        present=seen,
-        present_transitions=None
-        if seen is None
-        else observed_pairs(codes, tokens.offsets, k).transitions,
+        allowed=allowed(labeler.transitions, classes, seen),
+        present=observed_weights(tokens.matrix, codes, k) if sparing else None,
+        present_transitions=seen.transitions if sparing else None,
         edges=None if edges is None else as_design(edges),
         cost=cost_table(labeler.cost, k),
         words=strengths.words,

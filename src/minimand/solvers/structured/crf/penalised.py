@@ -26,6 +26,8 @@ from .metric import Metric, Metrics
 from .sparse_slope import Sloped
 from .strong_weights import with_strong_weights
 
+_ALIKE = 1e-9  # range of probabilities that counts as none: rounding; safeguard
+
 
 class Penalty(Protocol):
     """The penalty l1·‖w‖₁ + ½·l2·‖w‖² of a problem."""
@@ -259,6 +261,8 @@ class ChainModel(Model):
         if sparse is None or found.close or problem.l1 or not problem.l2:
             return found
         curvature, p = found.diagonal - problem.l2, self._metrics.marginals(terms)
+        if np.ptp(p) <= _ALIKE:  # weights of zero: their curvature is soon untrue
+            return found
         return with_strong_weights(found, problem, sparse, curvature, p)
 
     def bend(self, along: Scores) -> float:

@@ -29,6 +29,8 @@ _STRONG = 1.0  # share of the penalty's curvature that a strong weight has at le
 # the sums over tokens, which are slower.
 _FACTOR = 5.0
 _SUMS = 0.5
+_SOLVES = 0.4  # the same of products with the factor, which read it from memory; measured there
+_SLOWER = 0.1  # of a pass: what the products with the factor may cost in each step; safeguard
 _RARE = 2e-3  # probability from which a label is likely; that of the compiled sums
 _UNSURE = 0.1  # 1 − p of the truth, below which tokens stand for others; measured on CoNLL-2000
 
@@ -76,10 +78,16 @@ def with_strong_weights(
 
 
 def _strongest(problem: ChainProblem, sparse: SparseSlope, curvature: Array) -> IntArray:
-    """Places of the weights of rows of the table, and of transitions, with the most curvature."""
-    most = min(_MOST, int((3.0 * _FACTOR * sparse.work) ** (1 / 3)))
+    """Places of the weights of rows of the table, and of transitions, with the most curvature.
+
+    So many that their factor costs a pass at most, and that its two uses in a step cost little.
+    """
+    by_step = np.sqrt(_SLOWER * _SOLVES * sparse.work / 4.0)
+    most = int(min(_MOST, (3.0 * _FACTOR * sparse.work) ** (1 / 3), by_step))
     known = sparse.together
     known = known[curvature[known] > _STRONG * problem.l2]
+    if not most:
+        return known[:0]
     if known.size > most:
         known = known[np.argpartition(-curvature[known], most - 1)[:most]]
     return np.sort(known)
