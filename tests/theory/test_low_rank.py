@@ -1,8 +1,12 @@
 """Penalties on singular values: optima against a semidefinite program, certificates, and paths."""
 
+import warnings
+
 import numpy as np
 import pytest
 from shapes import Softmax
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from spectral_oracle import optimum
 from test_shapes import holds, problem
 
@@ -10,7 +14,10 @@ import minimand as mm
 from minimand.certificate import judge
 from minimand.problem.intercept import recentred
 from minimand.solvers import Control, solve
-from minimand.solvers.matrix import low_rank, quadratic_models
+from minimand.solvers.matrix import central_path, low_rank, quadratic_models
+from minimand.solvers.matrix.gram_descent import Descent
+from minimand.solvers.matrix.metric import Gram
+from minimand.solvers.steps.linearised import Linearised
 
 TRACE, SQUARE = mm.TraceNorm(), mm.TraceNorm(squared=True)
 PENALTIES = [TRACE, SQUARE, TRACE + 0.5 * mm.L2(), SQUARE + 0.2 * mm.L2()]
@@ -263,8 +270,6 @@ def test_classifiers(loss):
 
 def test_sure_classes_need_few_models():
     # Most curvatures are far below the largest possible one: that must not set the length of steps.
-    from sklearn.datasets import load_digits
-
     X, y = load_digits(return_X_y=True)
     objective = problem(mm.Multinomial(), 0.01 * TRACE, X[:300], y[:300].astype(float), 10)
     found = solve(objective, "low_rank", Control(tol=1e-6, max_iter=40))
@@ -283,3 +288,80 @@ def test_columns_of_very_different_units(seed, loss):
     else:
         model = mm.Regressor(loss, mm.TraceNorm(), 0.01).fit(X, np.eye(3)[y])
     assert model.certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("alpha", [1e-3, 0.01, 0.1, 1.0])
+def test_measured_columns_as_they_are(alpha, squared):
+    # Variances from 1e-6 to 1e5: proximal steps and alternating directions stall.
+    X = load_breast_cancer().data
+    model = mm.Regressor("squared", mm.TraceNorm(squared), alpha).fit(X[:, :20], X[:, 20:])
+    assert model.certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+def test_one_output_of_measured_columns(by_path, monkeypatch):
+    # 1-D coefficients are those of a matrix with a column of zeros, whichever method finds them.
+    if not by_path:
+        monkeypatch.setattr(central_path, "_MOST", 0)
+    X = load_wine().data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        one, two = (
+            mm.Regressor("squared", mm.TraceNorm(), 0.1).fit(X[:, :12], y)
+            for y in (X[:, 12], X[:, 12:] * [1.0, 0.0])
+        )
+    assert one.coef_.shape == (12,)
+    assert one.certificate_.primal == pytest.approx(two.certificate_.primal, rel=1e-6)
+    if by_path:
+        assert one.certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_quadratics_on_the_central_path(seed):
+    # Its models by themselves, with all parts of the penalty: W is optimal if V is in ∂Ω(W).
+    rng = np.random.default_rng(seed)
+    d, k = rng.integers(2, 7, 2)
+    X = rng.standard_normal((30, d)) * 10.0 ** rng.uniform(-3, 3, d)
+    Y = X @ (rng.standard_normal((d, k)) / X.std(axis=0)[:, None]) + rng.standard_normal((30, k))
+    l1, square, l2 = 10.0 ** rng.uniform(-3, 0, 3)
+    penalty = [l1 * TRACE, square * SQUARE, l1 * TRACE + square * SQUARE][seed % 3]
+    penalty = penalty + l2 * mm.L2() if seed % 2 else penalty
+    objective = objective_of("squared", penalty, X, Y)
+    form, metric = quadratic_models.form_of(objective), Gram(objective)
+    begin = judge(objective, recentred(objective, objective.null))
+    descent = Descent(metric, -begin.slope, form, np.zeros((d, k)))
+    target = 1e-7 * begin.primal
+    found = central_path.follow(descent, lambda each: each.gap <= target, lambda: False)
+    assert found is not None
+    assert found.gap <= target
+    point = recentred(objective, objective.point(descent.w, objective.no_shift))
+    dual = objective.loss.gradient(point.z, objective.y) + metric.lifted(objective, found.step)
+    assert judge(objective, point, [dual]).gap <= 1e-6 * begin.primal
+
+
+def test_advice_without_progress_is_not_a_penalty_where_there_is_one():
+    X = load_breast_cancer().data
+    model = mm.Regressor("squared", mm.TraceNorm(), 0.01, tol=1e-15)
+    with pytest.warns(ConvergenceWarning, match="scale the columns"):
+        model.fit(X[:, :20], X[:, 20:])
+
+
+def test_models_that_are_never_good_end_with_the_time(monkeypatch):
+    # The curvature of a model is doubled again and again, but not beyond the limit.
+    X = load_wine().data
+    objective = objective_of("huber", 0.01 * TRACE, X[:, :6], X[:, 6:])
+    begin = judge(objective, recentred(objective, objective.null))
+    control = Control(tol=1e-6)
+    course = quadratic_models._Course(objective, control, begin, True)
+    tried, minimised = [], course._minimised
+
+    def counted(ahead, start):
+        tried.append(start)
+        control.max_seconds = 0.0  # the time ends with the first model
+        return minimised(ahead, start)
+
+    monkeypatch.setattr(course, "_minimised", counted)
+    monkeypatch.setattr(objective.__class__, "mean_young", lambda *_: np.inf)
+    assert course.step(Linearised.of(begin), begin.point.w) is None
+    assert len(tried) == 1

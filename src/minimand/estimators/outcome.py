@@ -20,7 +20,8 @@ from ..solvers.base import CALLBACK
 
 _HIDDEN = 1e-3  # of the scale; safeguard: rounding above it does not excuse a gap either
 _UNEVEN = 30.0  # ratio of column sizes; safeguard
-_SWEEPS = ("class_dual", "dual")  # solvers whose sweeps over rows suffer from such columns
+# Solvers that such columns slow down: by sweeps over rows, or by steps on matrices.
+_SLOWED = ("class_dual", "dual", "low_rank", "splitting")
 
 
 class Ended(Protocol):
@@ -94,7 +95,8 @@ def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution
         return
     worst = max(short, key=lambda s: s.certificate.gap)
     others = _alternatives(objective, estimator._control([]), worst)
-    text = shortfall(worst, estimator.tol, others, uneven=_uneven(objective))
+    free = bool(np.all(objective.penalty.free))
+    text = shortfall(worst, estimator.tol, others, uneven=_uneven(objective), penalised=not free)
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=5)
 
 
@@ -154,14 +156,21 @@ def _alternatives(objective: Objective, control: Control, solution: Solution) ->
 
 
 def _uneven(objective: Objective) -> bool:
-    """Whether the sizes of columns differ so much that sweeps over rows are slow."""
+    """Whether the sizes of columns differ so much that some solvers are slow."""
     if not objective.has_columns:
         return False
     sizes = objective.root_spread[objective.root_spread > 0]
     return bool(sizes.size and sizes.max() > _UNEVEN * sizes.min())
 
 
-def shortfall(solution: Ended, tol: float, others: list[str], *, uneven: bool = False) -> str:
+def shortfall(
+    solution: Ended,
+    tol: float,
+    others: list[str],
+    *,
+    uneven: bool = False,
+    penalised: bool = False,
+) -> str:
     """What a fit that stopped short has reached, and what may help."""
     found = solution.certificate
     optimum = "the optimum" if found.kind != "stationary" else "the least of its convex tangent"
@@ -174,11 +183,11 @@ def shortfall(solution: Ended, tol: float, others: list[str], *, uneven: bool = 
         f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
         f"{counted(found.iterations, 'iteration')} and {counted(found.passes, 'pass')} with a "
         f"relative gap of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
-        f"{_advice(solution, others, uneven)}."
+        f"{_advice(solution, others, uneven, penalised)}."
     )
 
 
-def _advice(solution: Ended, others: list[str], uneven: bool) -> str:
+def _advice(solution: Ended, others: list[str], uneven: bool, penalised: bool) -> str:
     """What may help, by what stopped the fit."""
     from ..solvers import Sgd
     from ..solvers.stochastic.training import HELD_OUT
@@ -191,12 +200,12 @@ def _advice(solution: Ended, others: list[str], uneven: bool) -> str:
         advice = "set early_stopping=False to train for all epochs"
     elif solution.solver == Sgd.name:
         advice = "raise epochs for more of the same"
-    elif solution.solver in _SWEEPS and uneven:
+    elif solution.solver in _SLOWED and uneven:
         advice = "scale the columns, features=StandardScaler(), since their sizes differ much"
     elif solution.stopped_by.startswith("max_"):
         advice = "raise the limit or tol"
     else:
-        advice = "raise tol or add a penalty"
+        advice = f"raise tol or {'scale the columns' if penalised else 'add a penalty'}"
     return advice + (
         f", or try solver={others[0]!r}, which accepts this problem too" if others else ""
     )

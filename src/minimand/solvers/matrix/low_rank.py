@@ -24,8 +24,9 @@ class LowRank(Solver):
     solution. Otherwise H is the curvature of the loss (Newton's method) as long as a Gram matrix
     for every score is small, beyond that 1 with a Θ extrapolated by momentum, and m is doubled
     until the step is good. A model is solved on Gram matrices, without the data, by accelerated
-    proximal steps; with more than 2000 columns the metric is a multiple of the identity, and
-    a model is one proximal step.
+    proximal steps, and where columns of very different units slow them, along a central path (up
+    to 600 coefficients) or by alternating directions; with more than 2000 columns the metric is
+    a multiple of the identity, and a model is one proximal step.
 
     The dual point is the gradient, corrected so that its slope is the subgradient of the penalty
     nearest to it, which makes the gap a square of the error.

@@ -17,7 +17,7 @@ from ..._base.typing import Array
 from ...losses.curvature import Curvature
 from ...problem.objective import Objective
 
-_DAMPED = 1e-10  # share of the largest curvature, added before G is inverted; safeguard
+_DAMPED = 1e-12  # share of its diagonal, added to G before it is inverted; safeguard
 _LARGEST = 600  # side of G, up to which its eigenvalues take less than a second; safeguard
 _POWER = 8  # products for a first estimate of the largest curvature; safeguard
 
@@ -38,6 +38,10 @@ class Metric:
 
     def resolvent(self) -> Callable[[Array, float], Array] | None:
         """(G + ρ)⁻¹ as a function of a right side and ρ > 0, if G is small enough."""
+        return None
+
+    def full(self, shape: tuple[int, ...]) -> Array | None:
+        """G as a matrix over all coefficients of W in the order of its rows, if it is small."""
         return None
 
     @property
@@ -71,6 +75,11 @@ class Gram(Metric):
         """By eigenvalues."""
         return _resolvent(self.matrix)
 
+    def full(self, shape: tuple[int, ...]) -> Array | None:
+        """The matrix for every score."""
+        k = int(np.prod(shape[1:]))
+        return np.asarray(np.kron(self.matrix, np.eye(k)), float) if _is_small(shape) else None
+
     @property
     def middle(self) -> float:
         """The geometric mean of the diagonal."""
@@ -78,7 +87,7 @@ class Gram(Metric):
 
     @cached_property
     def _factor(self) -> Solve:
-        return _factorised(self.matrix, self.top)
+        return _factorised(self.matrix)
 
     def lifted(self, objective: Objective, step: Array) -> Array:
         """(X − means)·E."""
@@ -109,9 +118,19 @@ class Blocks(Metric):
         pairs = zip(self._factors, right.reshape(len(right), -1).T)
         return np.stack([factor(c) for factor, c in pairs], axis=1).reshape(right.shape)
 
+    def full(self, shape: tuple[int, ...]) -> Array | None:
+        """The matrices of the scores, interleaved."""
+        if not _is_small(shape):
+            return None
+        k, d, _ = self._steps.shape
+        found = np.zeros((d, k, d, k))
+        for c, each in enumerate(self._steps):
+            found[:, c, :, c] = each
+        return found.reshape(d * k, d * k)
+
     @cached_property
     def _factors(self) -> list[Solve]:
-        return [_factorised(matrix, self.top) for matrix in self._matrices]
+        return [_factorised(matrix) for matrix in self._matrices]
 
     def lifted(self, objective: Objective, step: Array) -> Array:
         """h∘(X − means)·E."""
@@ -151,6 +170,10 @@ class Coupled(Metric):
             return None
         return lambda right, rho: found(right.reshape(-1, 1), rho).reshape(right.shape)
 
+    def full(self, shape: tuple[int, ...]) -> Array | None:
+        """The matrix itself."""
+        return self._steps if _is_small(shape) else None
+
     @property
     def middle(self) -> float:
         """The geometric mean of the diagonal."""
@@ -158,7 +181,7 @@ class Coupled(Metric):
 
     @cached_property
     def _factor(self) -> Solve:
-        return _factorised(self._matrix, self.top)
+        return _factorised(self._matrix)
 
     def lifted(self, objective: Objective, step: Array) -> Array:
         """H·(X·E − shift)."""
@@ -186,12 +209,21 @@ def _ones(curvature: Curvature) -> Iterator[Array]:
         yield each
 
 
+def _is_small(shape: tuple[int, ...]) -> bool:
+    return int(np.prod(shape)) <= _LARGEST
+
+
 def _resolvent(matrix: Array) -> Callable[[Array, float], Array] | None:
     if len(matrix) > _LARGEST or not np.isfinite(matrix).all():
         return None
     values, vectors = np.linalg.eigh(matrix)
     values = np.maximum(values, 0.0)[:, None]
-    return lambda right, rho: vectors @ ((vectors.T @ right) / (values + rho))
+
+    def solve(right: Array, rho: float) -> Array:
+        columns = right.reshape(len(right), -1)
+        return (vectors @ ((vectors.T @ columns) / (values + rho))).reshape(right.shape)
+
+    return solve
 
 
 def _middle(matrix: Array) -> float:
@@ -199,8 +231,8 @@ def _middle(matrix: Array) -> float:
     return float(np.exp(np.log(sizes).mean())) if sizes.size else 0.0
 
 
-def _factorised(matrix: Array, top: float) -> Solve:
-    return solver_for(matrix + _DAMPED * max(top, 1e-300) * np.eye(len(matrix)))
+def _factorised(matrix: Array) -> Solve:
+    return solver_for(matrix + _DAMPED * np.diag(np.diag(matrix)))
 
 
 def _rough_top(matrix: Array) -> float:

@@ -17,6 +17,7 @@ from ...problem.objective import Objective, Point
 from ..base import Control
 from ..steps.linearised import Linearised
 from ..steps.step_size import lipschitz
+from .central_path import follow
 from .gram_descent import Correction, Descent, correction
 from .metric import Blocks, Coupled, Gram, Metric, Plain
 from .resolvent_steps import split
@@ -63,11 +64,12 @@ def the_model(objective: Objective, control: Control, judgement: Judgement) -> I
 
 
 def _solve(descent: Descent, enough: Callable[[Correction], bool], control: Control) -> Correction:
-    """Proximal steps; after some, alternating directions, which units of columns do not slow."""
+    """Proximal steps; after some, methods that units of columns do not slow."""
     found = descent.run(enough, _FIRST, lambda: control.expired)
     if enough(found) or control.expired:
         return found
-    better = split(descent, enough, lambda: control.expired)
+    better = follow(descent, enough, lambda: control.expired)
+    better = better or split(descent, enough, lambda: control.expired)
     return better or descent.run(enough, _MOST, lambda: control.expired)
 
 
@@ -93,6 +95,9 @@ def several_models(
     ahead, last, age = Linearised.of(judgement), judgement.point, 0
     while np.isfinite(judgement.primal):
         found = course.step(ahead, last.w)
+        if found is None:  # the time is over
+            yield judgement
+            return
         judgement = course.judged(judgement, found)
         yield judgement
         moved = course.metric.times(found.point.w - last.w)
@@ -138,8 +143,10 @@ class _Course:
         else:
             self.metric = Coupled(objective, curvature, floor * self._plain.matrix)
 
-    def step(self, ahead: Linearised, start: Array) -> _Found:
+    def step(self, ahead: Linearised, start: Array) -> _Found | None:
         """The minimiser of the model at a point, its curvature doubled until it is good enough.
+
+        None if the time ends before it is.
 
         The Bregman divergence is a mean of Fenchel-Young terms: no digits cancel. At most m⟨D, GD⟩
         is gained by the model, so a smaller divergence means that the objective falls; momentum
@@ -151,6 +158,8 @@ class _Course:
             divergence = self.objective.mean_young(found.point.z, ahead.gradient)
             if self._bend >= self._most or divergence <= allowed * self._bend * bent:
                 break
+            if self.control.expired:
+                return None
             self._bend = min(_GROWTH * self._bend, self._most)
         self._bend = max(_FALL * self._bend, 1.0 if self.local else 1e-300)
         return found
