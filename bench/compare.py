@@ -20,7 +20,7 @@ OURS = "minimand"
 ALONE = " (1 thread)"
 _COMPILING = 60.0  # seconds that a first call may take
 _LEAST_CAP = 2.0  # seconds that every peer is given for a fit at least
-_HOPELESS = 20.0  # times minimand's own fit, after which a peer's fit is stopped
+_HOPELESS = 10.0  # times minimand's own fit, after which a peer's fit is stopped
 NEVER = Lap(float("inf"), float("inf"))
 Say = Callable[[str], None]
 
