@@ -221,9 +221,11 @@ def test_epochs_of_stochastic_training_are_compared_with_scikit_learns():
     assert [row.solver for row in rows] == list(stochastic.MAKERS)
     assert all(row.epoch >= 0 and row.fit > 0 and row.accuracy > 0.8 for row in rows)
     rows.append(report.Epochs("untested", "somebody", 0.1))
+    rows += [report.Epochs("made", stochastic.SKLEARN, 0.2), report.Epochs("made", "last", 0.4)]
     text = report.markdown(report.Results(epochs=rows))
     assert text.count("| small |") == len(stochastic.MAKERS)
-    assert "| untested | somebody | 0.1 | 1.00 |  |  |  |" in text
+    assert "| untested | somebody | 0.1 |  |  |  |  |" in text
+    assert "| made | last | 0.4 | 2.00 |  |  |  |" in text
     assert "nan" not in text
 
 
