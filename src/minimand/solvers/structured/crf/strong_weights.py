@@ -25,11 +25,11 @@ from .sparse_slope import SparseSlope
 
 _MOST = 3000  # weights, 72 MB of their curvature; safeguard
 _STRONG = 1.0  # share of the penalty's curvature that a strong weight has at least; safeguard
-# Multiply-adds for one of a pass, measured on CoNLL-2000: of the factor, which are quicker, and of
-# the sums over tokens, which are slower.
+# Multiply-adds for one of a pass: of the factor, which are quicker, and of the sums over tokens,
+# which are slower. Between settings that were measured on CoNLL-2000 alone; not swept elsewhere.
 _FACTOR = 5.0
 _SUMS = 0.5
-_SOLVES = 0.4  # the same of products with the factor, which read it from memory; measured there
+_SOLVES = 0.4  # the same of products with the factor; measured in one profile of 300 sentences
 _SLOWER = 0.1  # of a pass: what the products with the factor may cost in each step; safeguard
 _RARE = 2e-3  # probability from which a label is likely; that of the compiled sums
 _UNSURE = 0.1  # 1 − p of the truth, below which tokens stand for others; measured on CoNLL-2000
