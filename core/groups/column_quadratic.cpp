@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/lanes.hpp"
 #include "groups/lines.hpp"
+#include "groups/newton_vectors.hpp"
 #include "groups/panels.hpp"
+#include "scalar/functions.hpp"
 
 namespace minimand {
 namespace {
@@ -15,21 +18,49 @@ std::size_t stride_of(std::size_t scores) {
   return scores == 1 ? 1 : panel_stride<Scalar>(scores);
 }
 
+MINIMAND_CLONES void add_to_both(std::span<const double> change, std::span<double> one,
+                                 std::span<double> other) {
+  double* const __restrict a = one.data();
+  double* const __restrict b = other.data();
+  for (std::size_t p = 0; p < change.size(); ++p) {
+    a[p] += change.data()[p];
+    b[p] += change.data()[p];
+  }
+}
+
 }  // namespace
 
 ColumnQuadratic::ColumnQuadratic(std::span<const double> columns, std::size_t n,
                                  std::span<const std::int64_t> starts, std::span<const double> q,
-                                 double square, std::size_t scores)
-    : GroupQuadratic(starts, q, square, scores),
+                                 std::span<const double> origin, double square, std::size_t scores)
+    : GroupQuadratic(starts, q, origin, square, scores),
       columns_(columns),
       n_(n),
       image_(n * stride_of<double>(scores)),
       own_(starts.size() - 1),
       low_(q.size() / scores),
       size_(q.size() / scores),
-      low_image_(n * stride_of<float>(scores)) {}
+      low_image_(n * stride_of<float>(scores)),
+      parts_(starts.size() - 1),
+      knows_(starts.size() - 1),
+      ray_room_(image_.size()) {}
 
-void ColumnQuadratic::begin() { std::ranges::fill(image_, 0.0); }
+void ColumnQuadratic::begin() {
+  std::ranges::fill(image_, 0.0);
+  slopes_.assign(q().begin(), q().end());
+  std::ranges::fill(knows_, 0);
+}
+
+void ColumnQuadratic::remember() {
+  before_ = image_;
+  slopes_before_ = slopes_;
+}
+
+void ColumnQuadratic::go_on(double ahead) {
+  draw_on(image_, before_, ahead);
+  draw_on(slopes_, slopes_before_, ahead);
+  std::ranges::fill(knows_, 0);
+}
 
 void ColumnQuadratic::look(Rows rows) {
   const std::size_t k = scores(), from = rows.first * k, size = rows.count * k;
@@ -44,18 +75,83 @@ void ColumnQuadratic::look(Rows rows) {
 
 void ColumnQuadratic::look_everywhere() { look({0, low_.size()}); }
 
-void ColumnQuadratic::move(Rows rows, std::span<const double> change) {
+void ColumnQuadratic::move(std::size_t first, std::size_t groups,
+                           std::span<const double> change) {
+  const double* from = change.data();
+  for (std::size_t g = first; g < first + groups; ++g) {
+    if (!knows_[g]) {
+      const std::size_t end = g + 1;
+      while (g + 1 < first + groups && !knows_[g + 1]) ++g;  // those move at once
+      const Rows rows = rows_of(end - 1, g + 2 - end);
+      add(rows, from, image_.data());
+      from += rows.count * scores();
+      continue;
+    }
+    const Rows rows = rows_of(g);
+    std::ranges::fill(ray_room_, 0.0);
+    add(rows, from, ray_room_.data());
+    add_to_both(ray_room_, image_, parts_[g]);
+    from += rows.count * scores();
+  }
+}
+
+void ColumnQuadratic::meet_ray(std::size_t group, std::span<const double> own) {
+  if (knows_[group]) return;
+  parts_[group].assign(image_.size(), 0.0);
+  add(rows_of(group), own.data(), parts_[group].data());
+  knows_[group] = 1;
+}
+
+/// table += the columns times the change.
+void ColumnQuadratic::add(Rows rows, const double* change, double* table) {
   const std::size_t k = scores();
   if (k == 1) {
-    add_lines(column(rows.first), rows.count, n_, change.data(), image_.data());
+    add_lines(column(rows.first), rows.count, n_, change, table);
     return;
   }
   const std::size_t stride = panel_stride<double>(k);
   padded_.assign(rows.count * stride, 0.0);
   for (std::size_t i = 0; i < rows.count; ++i) {
-    std::copy_n(change.data() + i * k, k, padded_.data() + i * stride);
+    std::copy_n(change + i * k, k, padded_.data() + i * stride);
   }
-  add_to_panel(column(rows.first), rows.count, n_, padded_.data(), k, image_.data());
+  add_to_panel(column(rows.first), rows.count, n_, padded_.data(), k, table);
+}
+
+void ColumnQuadratic::choose_rays(std::span<const std::size_t> groups, std::span<const double> w) {
+  rays_.clear();
+  ray_linear_.clear();
+  for (const std::size_t g : groups) {
+    const Rows rows = rows_of(g);
+    const std::size_t from = rows.first * scores(), size = rows.count * scores();
+    meet_ray(g, w.subspan(from, size));
+    rays_.push_back(parts_[g].data());
+    ray_linear_.push_back(dot(q().data() + from, w.data() + from, size));
+  }
+}
+
+void ColumnQuadratic::slopes_of_rays(std::span<double> slopes) {
+  dots_of_lines(rays_.data(), rays_.size(), image_.size(), image_.data(), slopes.data());
+  for (std::size_t i = 0; i < slopes.size(); ++i) slopes[i] += ray_linear_[i];
+}
+
+void ColumnQuadratic::bends_of_rays(std::span<double> bends) {
+  for (std::size_t i = 0; i < bends.size(); ++i) {
+    const std::span<const double> ray(rays_[i], image_.size());
+    bends[i] = inner_product(ray, ray);
+  }
+}
+
+void ColumnQuadratic::multiply_rays(std::span<const double> x, std::span<double> image) {
+  std::ranges::fill(ray_room_, 0.0);
+  add_lines(rays_.data(), x.size(), image_.size(), x.data(), ray_room_.data());
+  dots_of_lines(rays_.data(), x.size(), image_.size(), ray_room_.data(), image.data());
+}
+
+void ColumnQuadratic::stretch(std::span<const double> x) {
+  add_lines(rays_.data(), x.size(), image_.size(), x.data(), image_.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (std::size_t p = 0; p < image_.size(); ++p) rays_[i][p] *= 1.0 + x[i];
+  }
 }
 
 OwnMatrix ColumnQuadratic::own(std::size_t group) {

@@ -16,24 +16,36 @@ class ColumnQuadratic final : public GroupQuadratic {
  public:
   /// `columns` lie one after the other.
   ColumnQuadratic(std::span<const double> columns, std::size_t n,
-                  std::span<const std::int64_t> starts, std::span<const double> q, double square,
-                  std::size_t scores);
+                  std::span<const std::int64_t> starts, std::span<const double> q,
+                  std::span<const double> origin, double square, std::size_t scores);
 
+  /// A(w - origin), for a single score.
+  std::span<const double> image() const { return image_; }
+
+  void go_on(double ahead) override;
+  void remember() override;
   void look(Rows rows) override;
   void look_everywhere() override;
-  void move(Rows rows, std::span<const double> change) override;
+  void move(std::size_t first, std::size_t groups, std::span<const double> change) override;
   OwnMatrix own(std::size_t group) override;
   void choose(std::span<const Rows> parts) override;
   void multiply(std::span<const double> d, std::span<double> image) override;
+  void meet_ray(std::size_t group, std::span<const double> own) override;
+  void choose_rays(std::span<const std::size_t> groups, std::span<const double> w) override;
+  void slopes_of_rays(std::span<double> slopes) override;
+  void bends_of_rays(std::span<double> bends) override;
+  void multiply_rays(std::span<const double> x, std::span<double> image) override;
+  void stretch(std::span<const double> x) override;
 
  private:
   void begin() override;
+  void add(Rows rows, const double* change, double* table);
   void lower(std::size_t row);
   const double* column(std::size_t row) const { return columns_.data() + row * n_; }
 
   std::span<const double> columns_;
   std::size_t n_;
-  std::vector<double> image_;                  // A w, a table of scores: see `panels.hpp`
+  std::vector<double> image_;                  // A(w - origin), a table of scores: see `panels.hpp`
   std::vector<std::vector<double>> own_;       // by group; empty: not known yet
   std::vector<std::unique_ptr<float[]>> low_;  // by column, in units of its size; null: not yet
   std::vector<double> size_;                   // of these: the largest entry
@@ -41,6 +53,12 @@ class ColumnQuadratic final : public GroupQuadratic {
   std::vector<double> units_, scaled_;  // sizes of the selected columns, and d in their units
   std::vector<float> low_image_, low_padded_;
   std::vector<double> padded_;  // a change of w as such a table
+  std::vector<std::vector<double>> parts_;  // by group: A_g w_g, if it is known
+  std::vector<char> knows_;                 // whether it is
+  std::vector<double*> rays_;
+  std::vector<double> ray_linear_;  // q_g'w_g
+  std::vector<double> ray_room_;
+  std::vector<double> before_, slopes_before_;  // at the place that is remembered
 };
 
 }  // namespace minimand

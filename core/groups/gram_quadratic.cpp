@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/lanes.hpp"
 #include "groups/lines.hpp"
 #include "groups/panels.hpp"
 
@@ -42,8 +43,8 @@ MINIMAND_CLONES void add_rows(const GramView& gram, Rows rows, const double* cha
 
 }  // namespace
 
-void GramQuadratic::move(Rows rows, std::span<const double> change) {
-  add_rows(gram_, rows, change.data(), scores(), slopes_.data());
+void GramQuadratic::move(std::size_t first, std::size_t groups, std::span<const double> change) {
+  add_rows(gram_, rows_of(first, groups), change.data(), scores(), slopes_.data());
 }
 
 OwnMatrix GramQuadratic::own(std::size_t group) {
@@ -76,6 +77,42 @@ void GramQuadratic::multiply(std::span<const double> d, std::span<double> image)
     return;
   }
   dots_of_lines(chosen_.data(), size_, size_, d.data(), image.data());
+}
+
+void GramQuadratic::choose_rays(std::span<const std::size_t> groups, std::span<const double> w) {
+  const std::size_t size = slopes_.size(), many = groups.size(), k = scores();
+  ray_slopes_.resize(many);
+  along_.assign(many * size, 0.0);
+  ray_matrix_.resize(many * many);
+  for (std::size_t i = 0; i < many; ++i) {
+    const Rows rows = rows_of(groups[i]);
+    double* const own = along_.data() + i * size;
+    const double* const values = w.data() + rows.first * k;
+    ray_slopes_[i] = dot(slopes_.data() + rows.first * k, values, rows.count * k);
+    add_rows(gram_, rows, values, k, own);
+    for (std::size_t j = 0; j <= i; ++j) {
+      const Rows others = rows_of(groups[j]);
+      const std::size_t from = others.first * k;
+      const double value = dot(own + from, w.data() + from, others.count * k);
+      ray_matrix_[i * many + j] = ray_matrix_[j * many + i] = value;
+    }
+  }
+}
+
+void GramQuadratic::slopes_of_rays(std::span<double> slopes) {
+  std::ranges::copy(ray_slopes_, slopes.begin());
+}
+
+void GramQuadratic::bends_of_rays(std::span<double> bends) {
+  for (std::size_t i = 0; i < bends.size(); ++i) bends[i] = ray_matrix_[i * (bends.size() + 1)];
+}
+
+void GramQuadratic::multiply_rays(std::span<const double> x, std::span<double> image) {
+  dots_of_lines(ray_matrix_.data(), x.size(), x.size(), x.data(), image.data());
+}
+
+void GramQuadratic::stretch(std::span<const double> x) {
+  add_lines(along_.data(), x.size(), slopes_.size(), x.data(), slopes_.data());
 }
 
 }  // namespace minimand

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "descent/gram_steps.hpp"
+#include "groups/newton_vectors.hpp"
 #include "groups/quadratic.hpp"
 
 namespace minimand {
@@ -9,15 +10,24 @@ namespace minimand {
 class GramQuadratic final : public GroupQuadratic {
  public:
   GramQuadratic(const GramView& gram, std::span<const std::int64_t> starts,
-                std::span<const double> q, double square, std::size_t scores)
-      : GroupQuadratic(starts, q, square, scores), gram_(gram) {}
+                std::span<const double> q, std::span<const double> origin, double square,
+                std::size_t scores)
+      : GroupQuadratic(starts, q, origin, square, scores), gram_(gram) {}
 
+  void go_on(double ahead) override { draw_on(slopes_, before_, ahead); }
+  void remember() override { before_ = slopes_; }
   void look(Rows) override {}
   void look_everywhere() override {}
-  void move(Rows rows, std::span<const double> change) override;
+  void move(std::size_t first, std::size_t groups, std::span<const double> change) override;
   OwnMatrix own(std::size_t group) override;
   void choose(std::span<const Rows> parts) override;
   void multiply(std::span<const double> d, std::span<double> image) override;
+  void meet_ray(std::size_t, std::span<const double>) override {}
+  void choose_rays(std::span<const std::size_t> groups, std::span<const double> w) override;
+  void slopes_of_rays(std::span<double> slopes) override;
+  void bends_of_rays(std::span<double> bends) override;
+  void multiply_rays(std::span<const double> x, std::span<double> image) override;
+  void stretch(std::span<const double> x) override;
 
  private:
   void begin() override { slopes_.assign(q().begin(), q().end()); }
@@ -26,6 +36,10 @@ class GramQuadratic final : public GroupQuadratic {
   std::vector<double> chosen_;  // the matrix of the selected rows
   std::vector<double> padded_;  // d as a table of scores: see `panels.hpp`
   std::size_t size_ = 0;
+  std::vector<double> before_;  // slopes of the place that is remembered
+  std::vector<double> ray_slopes_;
+  std::vector<double> along_;       // G w_g, one ray after the other
+  std::vector<double> ray_matrix_;  // w_g'G w_h
 };
 
 }  // namespace minimand

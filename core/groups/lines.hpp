@@ -15,7 +15,11 @@ void dots_of_lines(const double* lines, std::size_t count, std::size_t n, const 
 void add_lines(const double* lines, std::size_t count, std::size_t n, const double* weights,
                double* v);
 
-/// The same in single precision, for lines anywhere.
+/// The same for lines anywhere, in either precision.
+void dots_of_lines(const double* const* lines, std::size_t count, std::size_t n, const double* v,
+                   double* out);
+void add_lines(const double* const* lines, std::size_t count, std::size_t n, const double* weights,
+               double* v);
 void dots_of_lines(const float* const* lines, std::size_t count, std::size_t n, const float* v,
                    double* out);
 void add_lines(const float* const* lines, std::size_t count, std::size_t n, const double* weights,

@@ -14,6 +14,8 @@ constexpr int kInner = 8;            // steps of one group on its own matrix
 constexpr double kInnerLeft = 1e-4;  // share of its squared move, at which a group has settled
 constexpr int kSweeps = 3;           // sweeps of a round
 constexpr int kFruitless = 3;        // rounds without a Newton step or a lower gap
+constexpr double kRayShare = 0.1;    // share of the goal that the lengths of the groups may leave
+constexpr double kSlow = 0.8;        // share of the gap after a round, above which Newton steps help
 
 /// image = matrix times x - old, for every score.
 void multiply_own(const OwnMatrix& matrix, std::size_t rows, std::size_t scores, const double* x,
@@ -34,9 +36,9 @@ void multiply_own(const OwnMatrix& matrix, std::size_t rows, std::size_t scores,
 bool GroupMinimiser::minimise(GroupQuadratic& loss, const GroupPenalties& penalties,
                               std::span<double> w, GroupGoal goal) {
   describe(penalties, w);
-  loss.start(w);
   int fruitless = 0;
-  double best = std::numeric_limits<double>::infinity();
+  double best = std::numeric_limits<double>::infinity(), last = best;
+  bool rays = false;
   for (std::size_t round = 0;; ++round) {
     double gap = shortfall(loss, penalties, w);
     if (gap <= goal.gap) return true;
@@ -45,7 +47,16 @@ bool GroupMinimiser::minimise(GroupQuadratic& loss, const GroupPenalties& penalt
     best = std::min(best, gap);
     if (fruitless > kFruitless && round > 10) return false;
     select(loss, penalties);
-    sweep(loss, penalties, w);
+    rays = loss.has_rays() && !(round > 0 && rays && gap > kSlow * last);
+    last = gap;
+    if (rays) {
+      sweep(loss, penalties, w, 1);
+      rays_.step(loss, penalties, {w, sizes_}, kRayShare * goal.gap);
+      loss.look_everywhere();
+      continue;
+    }
+    sweep(loss, penalties, w, kSweeps);
+    for (const std::size_t g : chosen_) loss.look(loss.rows_of(g));
     gap = shortfall(loss, penalties, w);  // other groups are looked at before it counts
     if (gap <= goal.gap) {
       loss.look_everywhere();
@@ -92,13 +103,12 @@ void GroupMinimiser::select(const GroupQuadratic& loss, const GroupPenalties& pe
   }
 }
 
-/// Sweeps over the selected groups; at the end, their slopes are up to date.
+/// Sweeps over the selected groups; at the end, their slopes may be out of date.
 void GroupMinimiser::sweep(GroupQuadratic& loss, const GroupPenalties& penalties,
-                           std::span<double> w) {
-  for (int i = 0; i < kSweeps; ++i) {
+                           std::span<double> w, int sweeps) {
+  for (int i = 0; i < sweeps; ++i) {
     for (const std::size_t g : chosen_) step(g, loss, penalties, w);
   }
-  for (const std::size_t g : chosen_) loss.look(loss.rows_of(g));
 }
 
 /// Minimises over one group, by proximal steps on its own matrix; the decrease of the quadratic.
@@ -147,7 +157,8 @@ double GroupMinimiser::step(std::size_t g, GroupQuadratic& loss, const GroupPena
   }
   if (!moved) return 0.0;
   sizes_[g] = square;
-  loss.move(rows, {u, size});
+  loss.move(g, 1, {u, size});
+  if (loss.has_rays() && square > 0.0) loss.meet_ray(g, {old, size});
   return decrease;
 }
 
@@ -180,7 +191,7 @@ double GroupMinimiser::shortfall(GroupQuadratic& loss, const GroupPenalties& pen
       const double rest = slopes[i] + penalties.l2[i] * value;
       const double beyond = soft(rest, l1);
       square += beyond * beyond;
-      mean_square += value * (slopes[i] + q[i]);
+      mean_square += (value - loss.origin(i)) * (slopes[i] + q[i]);
       along += value * rest + l1 * std::fabs(value);
       if (norm > 0.0) continue;
       if (l1 > 0.0) {

@@ -7,6 +7,7 @@
 #include "groups/newton.hpp"
 #include "groups/penalties.hpp"
 #include "groups/quadratic.hpp"
+#include "groups/rays.hpp"
 
 namespace minimand {
 
@@ -20,14 +21,16 @@ struct GroupGoal {
 /// Newton steps on these end quickly however correlated the columns are.
 class GroupMinimiser {
  public:
-  /// Moves w to the minimiser; false if the estimated gap stays above the goal.
+  /// Moves w, where the quadratic is, to the minimiser; false if the estimated gap stays above the
+  /// goal.
   bool minimise(GroupQuadratic& loss, const GroupPenalties& penalties, std::span<double> w,
                 GroupGoal goal);
 
  private:
   void describe(const GroupPenalties& penalties, std::span<const double> w);
   void select(const GroupQuadratic& loss, const GroupPenalties& penalties);
-  void sweep(GroupQuadratic& loss, const GroupPenalties& penalties, std::span<double> w);
+  void sweep(GroupQuadratic& loss, const GroupPenalties& penalties, std::span<double> w,
+             int sweeps);
   double step(std::size_t g, GroupQuadratic& loss, const GroupPenalties& penalties,
               std::span<double> w);
   double vanish(std::size_t g, GroupQuadratic& loss, const GroupPenalties& penalties,
@@ -36,6 +39,7 @@ class GroupMinimiser {
                    std::span<const double> w);
 
   GroupNewton newton_;
+  GroupRays rays_;
   std::vector<double> most_l2_;      // by group
   std::vector<double> sizes_;        // by group: squared lengths
   std::vector<double> room_[4];      // of one group's numbers

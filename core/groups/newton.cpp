@@ -63,15 +63,16 @@ bool GroupNewton::step(GroupQuadratic& loss, const GroupPenalties& penalties, Gr
   if (!go_along(loss, penalties, point)) return false;
   for (std::size_t m = 0; m < members_.size();) {
     const std::size_t from = members_[m].row * scores;
-    Rows run{loss.rows_of(members_[m].group).first, 0};  // groups beside each other move at once
+    const std::size_t first = members_[m].group;  // groups beside each other move at once
     do {
       const Member& member = members_[m];
       const std::size_t begin = penalties.begin(member.group), size = member.rows * scores;
       std::copy_n(target_.data() + member.row * scores, size, point.w.data() + begin);
       point.sizes[member.group] = squared_length(point.w.data() + begin, size);
-      run.count += member.rows;
     } while (++m < members_.size() && members_[m].group == members_[m - 1].group + 1);
-    loss.move(run, std::span<const double>(move_).subspan(from, run.count * scores));
+    const std::size_t groups = members_[m - 1].group - first + 1;
+    const std::size_t size = loss.rows_of(first, groups).count * scores;
+    loss.move(first, groups, std::span<const double>(move_).subspan(from, size));
   }
   return true;
 }

@@ -21,6 +21,16 @@ MINIMAND_CLONES void turn(std::span<double> direction, std::span<const double> r
   for (std::size_t i = 0; i < direction.size(); ++i) to[i] = ready.data()[i] + share * to[i];
 }
 
+MINIMAND_CLONES void draw_on(std::span<double> here, std::span<double> before, double ahead) {
+  double* const __restrict a = here.data();
+  double* const __restrict b = before.data();
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    const double old = a[i];
+    a[i] += ahead * (old - b[i]);
+    b[i] = old;
+  }
+}
+
 MINIMAND_CLONES void add_bend(const double* d, const double* unit, const double* l2, double bend,
                               std::size_t size, double* image) {
   const double radial = bend > 0.0 ? dot(unit, d, size) : 0.0;

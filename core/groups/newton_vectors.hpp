@@ -14,6 +14,9 @@ void advance(std::span<double> x, std::span<double> residual, std::span<const do
 /// direction = ready + share * direction.
 void turn(std::span<double> direction, std::span<const double> ready, double share);
 
+/// here += ahead * (here - before), and before becomes the old here.
+void draw_on(std::span<double> here, std::span<double> before, double ahead);
+
 /// image += l2 d + bend (d - (unit'd) unit): what the penalty of one group adds to a product.
 void add_bend(const double* d, const double* unit, const double* l2, double bend, std::size_t size,
               double* image);

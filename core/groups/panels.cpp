@@ -139,12 +139,12 @@ MINIMAND_CLONES void add_to_panel(const double* lines, std::size_t count, std::s
 
 MINIMAND_CLONES void dots_of_panel(const float* const* lines, std::size_t count, std::size_t n,
                                    const float* table, std::size_t scores, double* out) {
-  dots(LinesAnywhere{lines}, count, n, table, scores, out);
+  dots(LinesAnywhere<float>{lines}, count, n, table, scores, out);
 }
 
 MINIMAND_CLONES void add_to_panel(const float* const* lines, std::size_t count, std::size_t n,
                                   const float* weights, std::size_t scores, float* table) {
-  add(LinesAnywhere{lines}, count, n, weights, scores, table);
+  add(LinesAnywhere<float>{lines}, count, n, weights, scores, table);
 }
 
 }  // namespace minimand

@@ -6,12 +6,14 @@
 namespace minimand {
 
 GroupQuadratic::GroupQuadratic(std::span<const std::int64_t> starts, std::span<const double> q,
-                               double square, std::size_t scores)
+                               std::span<const double> origin, double square, std::size_t scores)
     : slopes_(q.begin(), q.end()),
       starts_(starts),
       q_(q),
+      origin_(origin),
       square_(square),
       scores_(scores),
+      has_rays_(2 * scores * (starts.size() - 1) <= q.size() / scores),
       steep_(starts.size() - 1, -1.0) {}
 
 Rows GroupQuadratic::rows_of(std::size_t group) const {
@@ -19,23 +21,32 @@ Rows GroupQuadratic::rows_of(std::size_t group) const {
   return {first, static_cast<std::size_t>(starts_[group + 1]) - first};
 }
 
+Rows GroupQuadratic::rows_of(std::size_t first, std::size_t groups) const {
+  const auto begin = static_cast<std::size_t>(starts_[first]);
+  return {begin, static_cast<std::size_t>(starts_[first + groups]) - begin};
+}
+
 void GroupQuadratic::start(std::span<const double> w) {
   begin();
-  const auto values = [&](Rows rows) {
-    return w.subspan(rows.first * scores_, rows.count * scores_);
+  std::vector<double> way(w.begin(), w.end());
+  for (std::size_t i = 0; i < origin_.size(); ++i) way[i] -= origin_[i];
+  const auto values = [&](std::size_t first, std::size_t groups) {
+    const Rows rows = rows_of(first, groups);
+    return std::span<const double>(way).subspan(rows.first * scores_, rows.count * scores_);
   };
-  Rows run{0, 0};  // groups beside each other that are not zero move at once
-  for (std::size_t g = 0; g < count(); ++g) {
-    const Rows rows = rows_of(g);
-    if (std::ranges::any_of(values(rows), [](double x) { return x != 0.0; })) {
-      run = {run.count > 0 ? run.first : rows.first, run.count + rows.count};
-    } else if (run.count > 0) {
-      move(run, values(run));
-      run = {0, 0};
+  std::size_t first = 0;  // groups beside each other that are not zero move at once
+  bool moved = false;
+  for (std::size_t g = 0; g <= count(); ++g) {
+    if (g < count() && std::ranges::any_of(values(g, 1), [](double x) { return x != 0.0; })) {
+      continue;
     }
+    if (g > first) {
+      move(first, g - first, values(first, g - first));
+      moved = true;
+    }
+    first = g + 1;
   }
-  if (run.count > 0) move(run, values(run));
-  look_everywhere();
+  if (moved) look_everywhere();
 }
 
 /// The largest eigenvalue is at most the largest row sum, and at most the Frobenius norm.

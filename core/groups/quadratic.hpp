@@ -20,24 +20,31 @@ struct OwnMatrix {
   const double* row(std::size_t i) const { return values + i * stride; }
 };
 
-/// 0.5 sum_c w_c'G w_c + q'w + 0.5 square, a mean of squares, at a point w that moves: every score
-/// c has the same matrix G. How G is known is left to the classes below.
+/// 0.5 sum_c d_c'G d_c + q'd + 0.5 square, a mean of squares, for d = w - origin at a point w that
+/// moves: every score c has the same matrix G. How G is known is left to the classes below.
 class GroupQuadratic {
  public:
-  GroupQuadratic(std::span<const std::int64_t> starts, std::span<const double> q, double square,
-                 std::size_t scores);
+  /// Without an origin, that is zero.
+  GroupQuadratic(std::span<const std::int64_t> starts, std::span<const double> q,
+                 std::span<const double> origin, double square, std::size_t scores);
   virtual ~GroupQuadratic() = default;
 
   /// Goes to w, and looks everywhere.
   void start(std::span<const double> w);
+
+  /// Remembers this place.
+  virtual void remember() = 0;
+
+  /// Goes on by `ahead` times the way from the place that is remembered, and remembers this one.
+  virtual void go_on(double ahead) = 0;
 
   /// Slopes of rows that nobody has looked at since the last move may be out of date.
   std::span<const double> slopes() const { return slopes_; }
   virtual void look(Rows rows) = 0;
   virtual void look_everywhere() = 0;
 
-  /// w[rows] += change.
-  virtual void move(Rows rows, std::span<const double> change) = 0;
+  /// w += change in `groups` groups from `first` on.
+  virtual void move(std::size_t first, std::size_t groups, std::span<const double> change) = 0;
 
   virtual OwnMatrix own(std::size_t group) = 0;
 
@@ -50,22 +57,40 @@ class GroupQuadratic {
   /// image = G d on the selected rows; not more accurate than a Newton step needs.
   virtual void multiply(std::span<const double> d, std::span<double> image) = 0;
 
+  /// Whether groups have so many rows that a number for each of them is far less than w has.
+  bool has_rays() const { return has_rays_; }
+
+  /// A group that will be selected is now at w_g: its columns may be at hand.
+  virtual void meet_ray(std::size_t group, std::span<const double> own) = 0;
+
+  /// Selects groups that will be stretched: w_g becomes (1 + x_g) w_g.
+  virtual void choose_rays(std::span<const std::size_t> groups, std::span<const double> w) = 0;
+
+  /// Slopes along x, and the diagonal of the matrix of x, and products with it.
+  virtual void slopes_of_rays(std::span<double> slopes) = 0;
+  virtual void bends_of_rays(std::span<double> bends) = 0;
+  virtual void multiply_rays(std::span<const double> x, std::span<double> image) = 0;
+  virtual void stretch(std::span<const double> x) = 0;
+
   Rows rows_of(std::size_t group) const;
+  Rows rows_of(std::size_t first, std::size_t groups) const;
   std::size_t count() const { return starts_.size() - 1; }
   std::size_t scores() const { return scores_; }
   std::span<const double> q() const { return q_; }
+  double origin(std::size_t i) const { return origin_.empty() ? 0.0 : origin_[i]; }
   double square() const { return square_; }
 
  protected:
-  virtual void begin() = 0;  // goes to w = 0
+  virtual void begin() = 0;  // goes to the origin
 
-  std::vector<double> slopes_;  // q + Gw
+  std::vector<double> slopes_;  // q + G(w - origin)
 
  private:
   std::span<const std::int64_t> starts_;
-  std::span<const double> q_;
+  std::span<const double> q_, origin_;
   double square_;
   std::size_t scores_;
+  bool has_rays_;
   std::vector<double> steep_;  // by group; negative: not known yet
 };
 

@@ -45,9 +45,10 @@ struct LinesBeside {
   std::size_t n;
   MINIMAND_INLINE const double* operator()(std::size_t l) const { return lines + l * n; }
 };
+template <class Scalar>
 struct LinesAnywhere {
-  const float* const* lines;
-  MINIMAND_INLINE const float* operator()(std::size_t l) const { return lines[l]; }
+  const Scalar* const* lines;
+  MINIMAND_INLINE const Scalar* operator()(std::size_t l) const { return lines[l]; }
 };
 
 }  // namespace minimand

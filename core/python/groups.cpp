@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "groups/column_quadratic.hpp"
 #include "groups/columns.hpp"
 #include "groups/gram_quadratic.hpp"
@@ -51,7 +53,12 @@ std::span<const double> linear(const Array& q, std::size_t scores) {
   return {static_cast<const double*>(q.data()), q.size()};
 }
 
-std::size_t on_gram(const Array& G, const Array& q, double square, const Array& alphas,
+/// The origin of the quadratic; none if there are no numbers.
+std::span<const double> origin_of(const Array& origin, std::size_t size) {
+  return numbers<const double>(origin, "origin", origin.size() == 0 ? 0 : size);
+}
+
+std::size_t on_gram(const Array& G, const Array& q, const Array& origin, double square, const Array& alphas,
                     const Array& starts, const Array& norm, const Array& l1, const Array& l2,
                     const MutableArray& coefs, std::int64_t scores, std::int64_t first,
                     bool started, double target, std::int64_t rounds) {
@@ -64,14 +71,16 @@ std::size_t on_gram(const Array& G, const Array& q, double square, const Array& 
   }
   const std::span<const double> values(static_cast<const double*>(G.data()), G.size());
   const auto groups = runs(starts, rows);
-  GramQuadratic loss({values, G.shape(0), rows}, groups, slopes, square, width);
+  GramQuadratic loss({values, G.shape(0), rows}, groups, slopes, origin_of(origin, slopes.size()),
+                     square, width);
   return solve(loss, alphas, groups, norm, l1, l2, coefs, first, started, target, rounds);
 }
 
-std::size_t on_columns(const Array& A, const Array& q, double square, const Array& alphas,
-                       const Array& starts, const Array& norm, const Array& l1, const Array& l2,
-                       const MutableArray& coefs, std::int64_t scores, std::int64_t first,
-                       bool started, double target, std::int64_t rounds) {
+std::size_t on_columns(const Array& A, const Array& q, const Array& origin, double square,
+                       const Array& alphas, const Array& starts, const Array& norm, const Array& l1,
+                       const Array& l2, const MutableArray& coefs, std::int64_t scores,
+                       std::int64_t first, bool started, double target, std::int64_t rounds,
+                       const MutableArray& image) {
   const std::size_t width = count(scores, "scores");
   const auto slopes = linear(q, width);
   const std::size_t rows = slopes.size() / width;
@@ -81,8 +90,14 @@ std::size_t on_columns(const Array& A, const Array& q, double square, const Arra
   }
   const std::span<const double> values(static_cast<const double*>(A.data()), A.size());
   const auto groups = runs(starts, rows);
-  ColumnQuadratic loss(values, A.shape(1), groups, slopes, square, width);
-  return solve(loss, alphas, groups, norm, l1, l2, coefs, first, started, target, rounds);
+  const auto scored = numbers<double>(image, "image", image.size() == 0 ? 0 : A.shape(1));
+  if (!scored.empty() && width > 1) value_problem("image must be empty for several scores");
+  ColumnQuadratic loss(values, A.shape(1), groups, slopes, origin_of(origin, slopes.size()), square,
+                       width);
+  const std::size_t done =
+      solve(loss, alphas, groups, norm, l1, l2, coefs, first, started, target, rounds);
+  if (!scored.empty()) std::ranges::copy(loss.image(), scored.begin());
+  return done;
 }
 
 template <class Matrix>
@@ -142,15 +157,17 @@ std::pair<std::int64_t, double> groups_columns_dense(
 
 void bind_groups(nb::module_& m) {
   using nb::arg;
-  m.def("groups_on_gram", &on_gram, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("starts"),
+  m.def("groups_on_gram", &on_gram, arg("G"), arg("q"), arg("origin"), arg("square"), arg("alphas"), arg("starts"),
         arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"), arg("first"),
         arg("started"), arg("target"), arg("rounds"),
-        "Minimise sum_c w_c'Gw_c/2 + q'w + square/2 + sum norm|w_g| + sum l1|w| + sum l2 w^2/2 "
+        "Minimise sum_c d_c'Gd_c/2 + q'd + square/2 + sum norm|w_g| + sum l1|w| + sum l2 w^2/2 "
+        "for d = w - origin, or d = w if origin is empty, "
         "for a row of norm, l1, l2 and coefs per alpha, in place, each to a gap. Rows solved.");
-  m.def("groups_on_columns", &on_columns, arg("A"), arg("q"), arg("square"), arg("alphas"),
+  m.def("groups_on_columns", &on_columns, arg("A"), arg("q"), arg("origin"), arg("square"), arg("alphas"),
         arg("starts"), arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"),
-        arg("first"), arg("started"), arg("target"), arg("rounds"),
-        "The same for G = AA', where A has a line for every row of q.");
+        arg("first"), arg("started"), arg("target"), arg("rounds"), arg("image").noconvert(),
+        "The same for G = AA', where A has a line for every row of q. The image A'(w - origin) of "
+        "the last row is written, unless its array is empty.");
   m.def("groups_columns", &groups_columns, arg("matrix"), arg("cols"), arg("h"), arg("scale"),
         arg("inverse"), arg("q").noconvert(), arg("w").noconvert(), arg("shift").noconvert(),
         arg("starts"), arg("norm"), arg("l1"), arg("l2"), arg("max_epochs"), arg("tol"),

@@ -503,6 +503,7 @@ def along_support(
 def groups_on_gram(
     G: _Vector,
     q: _Vector,
+    origin: _Vector,
     square: float,
     alphas: _Vector,
     starts: NDArray[np.int64],
@@ -519,6 +520,7 @@ def groups_on_gram(
 def groups_on_columns(
     A: _Vector,
     q: _Vector,
+    origin: _Vector,
     square: float,
     alphas: _Vector,
     starts: NDArray[np.int64],
@@ -531,6 +533,7 @@ def groups_on_columns(
     started: bool,
     target: float,
     rounds: int,
+    image: _Vector,
 ) -> int: ...
 def groups_columns(
     matrix: Compressed,

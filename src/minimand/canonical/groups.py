@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,22 +58,26 @@ class Runs:
 
 def minimise_groups(
     matrix: Array,
-    q: Array,
+    slope: Array,
     square: float,
     runs: Runs,
     w: Array,
     gap: float,
     *,
     by_columns: bool = False,
-) -> bool:
-    """Minimise ½ Σ_c w_cᵀG w_c + q·w + ½·square + penalties in place, to a gap; whether it was.
+) -> Array:
+    """Minimise ½ Σ_c d_cᵀG d_c + slope·d + ½·square + penalties in place, to a gap; d the change.
 
-    The matrix is G, or Aᵀ with G = AᵀA for columns A that outnumber their entries.
+    The matrix is G, or Aᵀ with G = AᵀA for columns A that outnumber their entries; then the result
+    is A d, for a single score.
     """
-    kernel = _core.groups_on_columns if by_columns else _core.groups_on_gram
-    found = kernel(
+    kernel: Any = _core.groups_on_columns if by_columns else _core.groups_on_gram
+    wanted = by_columns and runs.scores == 1
+    image = np.zeros(matrix.shape[1] if wanted else 0)
+    kernel(
         np.ascontiguousarray(matrix),
-        np.ascontiguousarray(q).ravel(),
+        np.ascontiguousarray(slope).ravel(),
+        w.copy(),
         square,
         np.ones(1),
         runs.starts,
@@ -85,8 +90,9 @@ def minimise_groups(
         True,
         gap,
         _ROUNDS,
+        *([image] if by_columns else []),
     )
-    return bool(found)
+    return image
 
 
 @dataclass(eq=False)

@@ -17,18 +17,22 @@ from ..sparse.group_models import price
 _ROUNDS = 50  # rounds of sweeps and a Newton step for one alpha; safeguard, two are usual
 
 Form = Separable | Grouped
+_NOTHING = np.zeros(0)
 
 
 class Squares(NamedTuple):
-    """½ wᵀG w + q·w + ½·square over the columns met so far, for each score; G may be larger.
+    """½ dᵀG d + q·d + ½·square over the columns met so far, for each score; G may be larger.
 
-    Kernels that can do without G get ``lines`` = Aᵀ instead, G = AᵀA.
+    d is w, or its way from an ``origin``. Kernels that can do without G get ``lines`` = Aᵀ instead,
+    G = AᵀA, and write the last A d to ``image``.
     """
 
     gram: Array
     linear: Array
     square: float
     lines: Array | None = None
+    origin: Array = _NOTHING
+    image: Array = _NOTHING
 
 
 class GramKernel(ABC):
@@ -102,7 +106,11 @@ class FeatureKernel(GramKernel):
         l1, l2 = np.ones(coefs.shape), np.zeros(coefs.shape)
         for i, form in enumerate(forms, before):
             l1[i], l2[i] = form.l1[columns], form.l2[columns]
-        gram, linear, square, _ = model
+        gram, linear, square, _, origin, _ = model
+        if origin.size:
+            image = _core.dense_matvec(gram, origin)
+            square -= float(origin @ (2.0 * linear - image))
+            linear = linear - image
         return self._path.solve(
             gram, linear, square, alphas, l1, l2, coefs, before, started, gap, _ROUNDS
         )
@@ -157,13 +165,14 @@ class GroupKernel(GramKernel):
             l1[i] = form.l1.reshape(len(form.l1), -1)[columns]
             l2[i] = form.l2.reshape(len(form.l2), -1)[columns]
             norm[i] = form.by_rows.norm[form.by_rows.label[columns[starts[:-1]]]]
-        gram, linear, square, lines = model
-        linear = np.ascontiguousarray(linear).ravel()
-        kernel = _core.groups_on_gram if lines is None else _core.groups_on_columns
-        return kernel(
-            gram if lines is None else lines, linear, square, alphas, starts, norm, l1, l2, coefs,
-            shape[2], before, started, gap, _ROUNDS,
+        gram, linear, square, lines, origin, image = model
+        given = (
+            np.ascontiguousarray(linear).ravel(), origin, square, alphas, starts, norm, l1, l2,
+            coefs, shape[2], before, started, gap, _ROUNDS,
         )  # fmt: skip
+        if lines is None:
+            return _core.groups_on_gram(gram, *given)
+        return _core.groups_on_columns(lines, *given, image)
 
     def _starts(self, columns: IntArray) -> IntArray:
         """The places where a new group begins, and the end."""

@@ -27,6 +27,7 @@ _NUMBERS = 1 << 22  # scores or slopes held at a time; safeguard of memory
 _TOGETHER = 5  # alphas per block; measured on 1000×5000: 8 take nearly twice as long
 _MOST_COLUMNS = 1500  # columns of a Gram that every block makes anew; safeguard
 _SHARE = 0.3  # share of the tolerance that may be left on the columns used; safeguard
+_FORCING = 0.01  # share of the gap before a step, which that may leave of its model; safeguard
 _MODEL_SHARE = 0.1  # share of that, which the solution of a quadratic model may leave; safeguard
 _STEPS = 15  # steps with one Gram at one alpha; measured: with 8, twice as many Grams are made
 _ROUNDS = 50  # rounds of a sweep and a Newton step for one model; safeguard
@@ -41,12 +42,7 @@ class _Weighted(NamedTuple):
     mean: Array  # means of the columns under h; zero without an intercept
     total: float  # Σ h
     lines: Array | None = None
-
-    def times(self, w: Array) -> Array:
-        """The Gram times w; by the core, because threads of BLAS go on spinning after a call."""
-        if self.lines is None:
-            return _core.dense_matvec(self.gram, w)
-        return _core.dense_matvec(self.lines, _core.dense_rmatvec(self.lines, w))
+    root: Array | None = None  # √h, for the lines
 
     def growth(self, h: Array) -> float:
         """The factor by which newer weights have grown as a whole."""
@@ -181,7 +177,7 @@ class OnCurves(Settler):
                     return point.w
                 if control.expired:
                     return None
-                moved = self._step(form, model, point, gradient, slope)
+                moved = self._step(form, model, point, gradient, slope, left)
                 if moved is None:
                     break
                 point = moved
@@ -199,10 +195,11 @@ class OnCurves(Settler):
         z = self._point(design, w).z
         h = base.mass * base.loss.curvature(z, base.y)
         total = float(h.sum())
-        centred, lines = base.intercept and total > 0, None
+        centred, lines, root = base.intercept and total > 0, None, None
         if self._outnumbered:
             gram = np.zeros((0, 0))
             lines, mean = weighted_lines(design, h, centred)
+            root = np.sqrt(h) if (h > 0).all() else None
         elif centred:
             gram, mean = design.covariance(h)
         else:
@@ -210,7 +207,7 @@ class OnCurves(Settler):
         base.meter.passes += self._columns.size / base.n_features
         self._kernel.forget()
         self._twin.forget()
-        self._model = _Weighted(design, np.ascontiguousarray(gram), mean, total, lines)
+        self._model = _Weighted(design, np.ascontiguousarray(gram), mean, total, lines, root)
         return self._model
 
     def _point(self, design: Design, w: Array) -> Point:
@@ -224,28 +221,29 @@ class OnCurves(Settler):
         return Point(w, float(shift), z)
 
     def _step(
-        self, form: Form, model: _Weighted, point: Point, gradient: Array, slope: Array
+        self, form: Form, model: _Weighted, point: Point, gradient: Array, slope: Array, left: float
     ) -> Point | None:
         """The minimiser of the quadratic model and a line search towards it; None: no descent."""
         base, w = self._base, point.w
         # The model is divided by the growth of the weights, so that its Gram and factor are kept.
         grown = model.growth(base.mass * base.loss.curvature(point.z, base.y))
         slope, own = slope / grown, form.times(1.0 / grown)
-        linear = slope - model.times(w)
         coefs = w[None].copy()
         # The model's own gap is that of a mean of squares; here it is scaled to the objective's.
-        square = base.scale / grown - float(w @ (slope + linear))
-        goal = _MODEL_SHARE * _SHARE * self._control.target / grown
+        goal = max(_MODEL_SHARE * _SHARE * self._control.target, _FORCING * left) / grown
         everything = np.arange(w.size)
-        squares = Squares(model.gram, linear, square, model.lines)
+        image = np.zeros(0 if model.root is None else model.root.size)
+        squares = Squares(model.gram, slope, base.scale / grown, model.lines, w, image)
         self._kernel.on(own).solve(squares, [own], everything, np.ones(1), coefs, True, goal)
         new = coefs[0]
         step = new - w
         if not step.any() or not np.isfinite(step).all():
             return None
-        scores = model.design.matvec(step)
-        shift = -float(model.mean @ step)
-        scores += shift
+        if model.root is None:
+            scores, shift = model.design.matvec(step), -float(model.mean @ step)
+            scores += shift
+        else:
+            scores, shift = image / model.root, -float(model.mean @ step)
         t, moved = line_search(base, form, point, step, scores, shift)
         if t <= 0:
             return None

@@ -85,16 +85,12 @@ def _on_one_gram(step: Step, runs: Runs, w: Array) -> tuple[Array, Any]:
     new, d = np.ascontiguousarray(w).copy(), len(w)
     if step.outnumbered:
         matrix, mean = weighted_lines(step.design, h, total > 0)
-        image = matrix @ (matrix.T @ w)
     else:
         both = step.design.covariance(h) if total > 0 else (step.design.gram(h), np.zeros(d))
         matrix, mean = both
-        image = matrix @ w
     slope = step.design.rmatvec(q) - np.multiply.outer(mean, q.sum(axis=0))
-    linear = slope - image
-    square = square_of(step, w, slope + linear)
-    gap = SHARE * step.goal
-    minimise_groups(matrix, linear, square, runs, new, gap, by_columns=step.outnumbered)
+    gap, scale = SHARE * step.goal, objective.scale
+    minimise_groups(matrix, slope, scale, runs, new, gap, by_columns=step.outnumbered)
     shift = -(mean @ (new - w)) - (q.sum(axis=0) / total if total > 0 else 0.0)
     return new, shift
 
@@ -117,21 +113,14 @@ def _on_all_scores(step: Step, runs: Runs, w: Array, flat: bool) -> tuple[Array,
         slope = slope - cross @ (inverse @ total)
     order = runs.order if flat else np.arange(d * k)
     runs = runs if flat else _one_by_one(runs)
-    start = w.ravel()[order].copy()
+    new = w.ravel()[order].copy()
     gram, slope = gram[np.ix_(order, order)], slope[order]
-    new, linear = start.copy(), slope - gram @ start
-    square = square_of(step, start, slope + linear)
-    minimise_groups(gram, linear, square, runs, new, SHARE * step.goal)
+    minimise_groups(gram, slope, objective.scale, runs, new, SHARE * step.goal)
     full = np.empty(d * k)
     full[order] = new
     move = full - w.ravel()
     shift = -inverse @ (total + cross.T @ move)
     return full.reshape(w.shape), shift if q.ndim > 1 else float(shift[0])
-
-
-def square_of(step: Step, w: Array, slopes: Array) -> float:
-    """The constant with which the model, as a mean of squares, is as large as the objective."""
-    return step.objective.scale - float(np.vdot(w, slopes))
 
 
 def _one_by_one(runs: Runs) -> Runs:

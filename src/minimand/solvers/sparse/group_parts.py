@@ -22,7 +22,7 @@ from ...losses.curvature import Curvature, Simplex
 from ...penalties import Grouped, Separable
 from ...problem.objective import Objective
 from ..base import Control
-from .group_models import SHARE, Step, minimiser, square_of
+from .group_models import SHARE, Step, minimiser
 
 _FEWEST = 500  # coefficients of a working set at least; safeguard
 _NEAR = 0.9  # share of the bound, from which a slope may reach it in a round; measured on text
@@ -225,11 +225,10 @@ class Coefficients(Part):
         inverse = step.over_scores if self.objective.intercept else np.zeros((k, k))
         gram -= cross @ inverse @ cross.T
         slope = slope - cross @ (inverse @ total)
-        new, linear, size = w.copy(), slope - gram @ w, w.size
+        new, size = w.copy(), w.size
         l1, l2 = self.form.l1[:, None], self.form.l2[:, None]
         runs = Runs(np.arange(size), np.arange(size + 1), np.zeros(size), l1, l2)
-        square = square_of(step, w, slope + linear)
-        minimise_groups(gram, linear, square, runs, new, SHARE * step.goal)
+        minimise_groups(gram, slope, self.objective.scale, runs, new, SHARE * step.goal)
         shift = -inverse @ (total + cross.T @ (new - w))
         return new, shift - self._means @ self.spread(new - w)
 
