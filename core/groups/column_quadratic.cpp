@@ -18,6 +18,14 @@ std::size_t stride_of(std::size_t scores) {
   return scores == 1 ? 1 : panel_stride<Scalar>(scores);
 }
 
+/// to = h (line - mean).
+MINIMAND_CLONES void weigh_line(std::span<const double> h, std::span<const double> line,
+                                double mean, std::span<double> to) {
+  for (std::size_t p = 0; p < h.size(); ++p) {
+    to.data()[p] = h.data()[p] * (line.data()[p] - mean);
+  }
+}
+
 MINIMAND_CLONES void add_to_both(std::span<const double> change, std::span<double> one,
                                  std::span<double> other) {
   double* const __restrict a = one.data();
@@ -31,24 +39,88 @@ MINIMAND_CLONES void add_to_both(std::span<const double> change, std::span<doubl
 }  // namespace
 
 ColumnQuadratic::ColumnQuadratic(std::span<const double> columns, std::size_t n,
-                                 std::span<const std::int64_t> starts, std::span<const double> q,
-                                 std::span<const double> origin, double square, std::size_t scores)
-    : GroupQuadratic(starts, q, origin, square, scores),
+                                 std::span<const std::int64_t> starts, std::size_t scores)
+    : GroupQuadratic(starts, scores),
       columns_(columns),
       n_(n),
       image_(n * stride_of<double>(scores)),
       own_(starts.size() - 1),
-      low_(q.size() / scores),
-      size_(q.size() / scores),
+      low_(columns.size() / std::max<std::size_t>(n, 1)),
+      size_(low_.size()),
       low_image_(n * stride_of<float>(scores)),
       parts_(starts.size() - 1),
       knows_(starts.size() - 1),
       ray_room_(image_.size()) {}
 
+void ColumnQuadratic::weigh(RowWeights weights) {
+  constexpr double kMost = 1.4;  // drift of the weights, up to which matrices are kept; safeguard
+  double total = 0.0;
+  for (const double h : weights.h) total += h;
+  const double factor = total_ > 0.0 ? total / total_ : 0.0;
+  drift_ *= factor;
+  const bool keeps = drift_ < kMost && drift_ * kMost > 1.0;
+  for (std::size_t g = 0; g < own_.size(); ++g) {
+    if (keeps) {
+      for (double& value : own_[g]) value *= factor;
+      if (steep_[g] > 0.0) steep_[g] *= factor;
+    } else {
+      own_[g].clear();
+      steep_[g] = -1.0;
+    }
+  }
+  if (!keeps) drift_ = 1.0;
+  weights_ = weights;
+  total_ = total;
+  weighted_.resize(weights.h.empty() ? 0 : image_.size());
+  fresh_ = false;
+}
+
+/// H times a table of scores, whose means are subtracted before if products are centred.
+void ColumnQuadratic::weigh_table(std::span<const double> table, std::span<double> to) const {
+  const std::size_t stride = table.size() / std::max<std::size_t>(n_, 1);
+  const auto centred = weights_.centred && total_ > 0.0;
+  if (stride == 1) {
+    const double mean = centred ? inner_product(weights_.h, table) / total_ : 0.0;
+    weigh_line(weights_.h, table, mean, to);
+    return;
+  }
+  for (std::size_t c = 0; c < stride; ++c) {
+    double mean = 0.0;
+    for (std::size_t p = 0; centred && p < n_; ++p) mean += weights_.h[p] * table[p * stride + c];
+    if (centred) mean /= total_;
+    for (std::size_t p = 0; p < n_; ++p) {
+      to[p * stride + c] = weights_.h[p] * (table[p * stride + c] - mean);
+    }
+  }
+}
+
+/// The same in single precision, for H divided by the sum of the weights.
+void ColumnQuadratic::weigh_low() {
+  const std::size_t stride = low_image_.size() / std::max<std::size_t>(n_, 1);
+  for (std::size_t c = 0; c < stride; ++c) {
+    double mean = 0.0;
+    for (std::size_t p = 0; weights_.centred && p < n_; ++p) {
+      mean += weights_.h[p] / total_ * static_cast<double>(low_image_[p * stride + c]);
+    }
+    for (std::size_t p = 0; p < n_; ++p) {
+      float& value = low_image_[p * stride + c];
+      value = static_cast<float>(weights_.h[p] / total_ * (static_cast<double>(value) - mean));
+    }
+  }
+}
+
+/// H times the scores, centred if the products are.
+std::span<const double> ColumnQuadratic::weighted() {
+  if (weights_.h.empty()) return image_;
+  if (!fresh_) weigh_table(image_, weighted_);
+  fresh_ = true;
+  return weighted_;
+}
+
 void ColumnQuadratic::begin() {
   std::ranges::fill(image_, 0.0);
-  slopes_.assign(q().begin(), q().end());
   std::ranges::fill(knows_, 0);
+  fresh_ = false;
 }
 
 void ColumnQuadratic::remember() {
@@ -59,6 +131,7 @@ void ColumnQuadratic::remember() {
 void ColumnQuadratic::go_on(double ahead) {
   draw_on(image_, before_, ahead);
   draw_on(slopes_, slopes_before_, ahead);
+  fresh_ = false;
   std::ranges::fill(knows_, 0);
 }
 
@@ -66,9 +139,9 @@ void ColumnQuadratic::look(Rows rows) {
   const std::size_t k = scores(), from = rows.first * k, size = rows.count * k;
   double* const out = slopes_.data() + from;
   if (k == 1) {
-    dots_of_lines(column(rows.first), rows.count, n_, image_.data(), out);
+    dots_of_lines(column(rows.first), rows.count, n_, weighted().data(), out);
   } else {
-    dots_of_panel(column(rows.first), rows.count, n_, image_.data(), k, out);
+    dots_of_panel(column(rows.first), rows.count, n_, weighted().data(), k, out);
   }
   for (std::size_t i = from; i < from + size; ++i) slopes_[i] += q()[i];
 }
@@ -78,6 +151,7 @@ void ColumnQuadratic::look_everywhere() { look({0, low_.size()}); }
 void ColumnQuadratic::move(std::size_t first, std::size_t groups,
                            std::span<const double> change) {
   const double* from = change.data();
+  fresh_ = false;
   for (std::size_t g = first; g < first + groups; ++g) {
     if (!knows_[g]) {
       const std::size_t end = g + 1;
@@ -130,25 +204,28 @@ void ColumnQuadratic::choose_rays(std::span<const std::size_t> groups, std::span
 }
 
 void ColumnQuadratic::slopes_of_rays(std::span<double> slopes) {
-  dots_of_lines(rays_.data(), rays_.size(), image_.size(), image_.data(), slopes.data());
+  dots_of_lines(rays_.data(), rays_.size(), image_.size(), weighted().data(), slopes.data());
   for (std::size_t i = 0; i < slopes.size(); ++i) slopes[i] += ray_linear_[i];
 }
 
 void ColumnQuadratic::bends_of_rays(std::span<double> bends) {
   for (std::size_t i = 0; i < bends.size(); ++i) {
     const std::span<const double> ray(rays_[i], image_.size());
-    bends[i] = inner_product(ray, ray);
+    if (!weights_.h.empty()) weigh_table(ray, ray_room_);
+    bends[i] = inner_product(ray, weights_.h.empty() ? ray : std::span<const double>(ray_room_));
   }
 }
 
 void ColumnQuadratic::multiply_rays(std::span<const double> x, std::span<double> image) {
   std::ranges::fill(ray_room_, 0.0);
   add_lines(rays_.data(), x.size(), image_.size(), x.data(), ray_room_.data());
+  if (!weights_.h.empty()) weigh_table(ray_room_, ray_room_);
   dots_of_lines(rays_.data(), x.size(), image_.size(), ray_room_.data(), image.data());
 }
 
 void ColumnQuadratic::stretch(std::span<const double> x) {
   add_lines(rays_.data(), x.size(), image_.size(), x.data(), image_.data());
+  fresh_ = false;
   for (std::size_t i = 0; i < x.size(); ++i) {
     for (std::size_t p = 0; p < image_.size(); ++p) rays_[i][p] *= 1.0 + x[i];
   }
@@ -160,8 +237,13 @@ OwnMatrix ColumnQuadratic::own(std::size_t group) {
   if (known.empty()) {
     known.resize(rows.count * rows.count);
     for (std::size_t i = 0; i < rows.count; ++i) {  // the lower half, and its mirror image
-      dots_of_lines(column(rows.first), i + 1, n_, column(rows.first + i),
-                    known.data() + i * rows.count);
+      std::span<const double> line(column(rows.first + i), n_);
+      if (!weights_.h.empty()) {
+        own_room_.resize(n_);
+        weigh_table(line, own_room_);
+        line = own_room_;
+      }
+      dots_of_lines(column(rows.first), i + 1, n_, line.data(), known.data() + i * rows.count);
       for (std::size_t j = 0; j < i; ++j) known[j * rows.count + i] = known[i * rows.count + j];
     }
   }
@@ -204,6 +286,7 @@ void ColumnQuadratic::multiply(std::span<const double> d, std::span<double> imag
   if (k == 1) {
     for (double& value : scaled_) value /= most;
     add_lines(chosen_.data(), chosen_.size(), n_, scaled_.data(), low_image_.data());
+    if (total_ > 0.0) weigh_low();
     dots_of_lines(chosen_.data(), chosen_.size(), n_, low_image_.data(), image.data());
   } else {
     const std::size_t stride = panel_stride<float>(k);
@@ -214,8 +297,10 @@ void ColumnQuadratic::multiply(std::span<const double> d, std::span<double> imag
     }
     const std::size_t count = chosen_.size();
     add_to_panel(chosen_.data(), count, n_, low_padded_.data(), k, low_image_.data());
+    if (total_ > 0.0) weigh_low();
     dots_of_panel(chosen_.data(), count, n_, low_image_.data(), k, image.data());
   }
+  if (total_ > 0.0) most *= total_;
   for (std::size_t j = 0; j < units_.size(); ++j) {
     for (std::size_t i = j * k; i < (j + 1) * k; ++i) image[i] *= most * units_[j];
   }

@@ -6,20 +6,29 @@
 
 namespace minimand {
 
-/// A quadratic of columns A, n numbers each, G = A'A. Its scores A w are kept up to date, and
-/// slopes are products with them: where the columns outnumber their entries, that is less than G
-/// has.
+/// Weights of the rows of some columns; the products of the columns are centred under them or not.
+struct RowWeights {
+  std::span<const double> h;  // none: all are one, and nothing is centred
+  bool centred;
+};
+
+/// A quadratic of columns A, n numbers each, G = A'HA with the weights of the rows in H, or the
+/// covariances under them. Its scores A(w - origin) are kept up to date, and slopes are products
+/// with them: where the columns outnumber their entries, that is less than G has.
 ///
-/// Newton steps see the columns in single precision. They need two or three digits, and A'A of
-/// rounded columns is a Gram matrix as well, so that it bends upwards in every direction.
+/// Newton steps see the columns in single precision. They need two or three digits, and the matrix
+/// of rounded columns is a Gram matrix as well, so that it bends upwards in every direction.
 class ColumnQuadratic final : public GroupQuadratic {
  public:
   /// `columns` lie one after the other.
   ColumnQuadratic(std::span<const double> columns, std::size_t n,
-                  std::span<const std::int64_t> starts, std::span<const double> q,
-                  std::span<const double> origin, double square, std::size_t scores);
+                  std::span<const std::int64_t> starts, std::size_t scores);
 
-  /// A(w - origin), for a single score.
+  /// Other weights. The matrices of single groups may be those of weights that differ by a factor
+  /// and little else: they determine how a step is found, not where steps lead to.
+  void weigh(RowWeights weights);
+
+  /// A(w - origin), not centred, for a single score.
   std::span<const double> image() const { return image_; }
 
   void go_on(double ahead) override;
@@ -40,12 +49,20 @@ class ColumnQuadratic final : public GroupQuadratic {
  private:
   void begin() override;
   void add(Rows rows, const double* change, double* table);
+  void weigh_table(std::span<const double> table, std::span<double> to) const;
+  void weigh_low();
+  std::span<const double> weighted();
   void lower(std::size_t row);
   const double* column(std::size_t row) const { return columns_.data() + row * n_; }
 
   std::span<const double> columns_;
   std::size_t n_;
+  RowWeights weights_{{}, false};
+  double total_ = 0.0;                         // of the weights
+  double drift_ = 1.0;                         // of the total since `own_` was forgotten
   std::vector<double> image_;                  // A(w - origin), a table of scores: see `panels.hpp`
+  std::vector<double> weighted_;               // H times that, centred; none without weights
+  bool fresh_ = false;                         // whether it is up to date
   std::vector<std::vector<double>> own_;       // by group; empty: not known yet
   std::vector<std::unique_ptr<float[]>> low_;  // by column, in units of its size; null: not yet
   std::vector<double> size_;                   // of these: the largest entry
@@ -57,7 +74,7 @@ class ColumnQuadratic final : public GroupQuadratic {
   std::vector<char> knows_;                 // whether it is
   std::vector<double*> rays_;
   std::vector<double> ray_linear_;  // q_g'w_g
-  std::vector<double> ray_room_;
+  std::vector<double> ray_room_, own_room_;
   std::vector<double> before_, slopes_before_;  // at the place that is remembered
 };
 

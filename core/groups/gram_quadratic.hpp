@@ -9,10 +9,8 @@ namespace minimand {
 /// A quadratic whose matrix is given: slopes are up to date everywhere after every move.
 class GramQuadratic final : public GroupQuadratic {
  public:
-  GramQuadratic(const GramView& gram, std::span<const std::int64_t> starts,
-                std::span<const double> q, std::span<const double> origin, double square,
-                std::size_t scores)
-      : GroupQuadratic(starts, q, origin, square, scores), gram_(gram) {}
+  GramQuadratic(const GramView& gram, std::span<const std::int64_t> starts, std::size_t scores)
+      : GroupQuadratic(starts, scores), gram_(gram) {}
 
   void go_on(double ahead) override { draw_on(slopes_, before_, ahead); }
   void remember() override { before_ = slopes_; }
@@ -30,7 +28,7 @@ class GramQuadratic final : public GroupQuadratic {
   void stretch(std::span<const double> x) override;
 
  private:
-  void begin() override { slopes_.assign(q().begin(), q().end()); }
+  void begin() override {}
 
   GramView gram_;
   std::vector<double> chosen_;  // the matrix of the selected rows

@@ -5,16 +5,19 @@
 
 namespace minimand {
 
-GroupQuadratic::GroupQuadratic(std::span<const std::int64_t> starts, std::span<const double> q,
-                               std::span<const double> origin, double square, std::size_t scores)
-    : slopes_(q.begin(), q.end()),
+GroupQuadratic::GroupQuadratic(std::span<const std::int64_t> starts, std::size_t scores)
+    : steep_(starts.size() - 1, -1.0),
       starts_(starts),
-      q_(q),
-      origin_(origin),
-      square_(square),
       scores_(scores),
-      has_rays_(2 * scores * (starts.size() - 1) <= q.size() / scores),
-      steep_(starts.size() - 1, -1.0) {}
+      has_rays_(2 * scores * (starts.size() - 1) <= static_cast<std::size_t>(starts.back())) {}
+
+void GroupQuadratic::pose(std::span<const double> q, std::span<const double> origin,
+                          double square) {
+  q_ = q;
+  origin_ = origin;
+  square_ = square;
+  slopes_.assign(q.begin(), q.end());
+}
 
 Rows GroupQuadratic::rows_of(std::size_t group) const {
   const auto first = static_cast<std::size_t>(starts_[group]);
@@ -27,6 +30,7 @@ Rows GroupQuadratic::rows_of(std::size_t first, std::size_t groups) const {
 }
 
 void GroupQuadratic::start(std::span<const double> w) {
+  slopes_.assign(q_.begin(), q_.end());
   begin();
   std::vector<double> way(w.begin(), w.end());
   for (std::size_t i = 0; i < origin_.size(); ++i) way[i] -= origin_[i];

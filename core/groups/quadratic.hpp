@@ -24,10 +24,11 @@ struct OwnMatrix {
 /// moves: every score c has the same matrix G. How G is known is left to the classes below.
 class GroupQuadratic {
  public:
-  /// Without an origin, that is zero.
-  GroupQuadratic(std::span<const std::int64_t> starts, std::span<const double> q,
-                 std::span<const double> origin, double square, std::size_t scores);
+  GroupQuadratic(std::span<const std::int64_t> starts, std::size_t scores);
   virtual ~GroupQuadratic() = default;
+
+  /// Which quadratic it is; without an origin, that is zero.
+  void pose(std::span<const double> q, std::span<const double> origin, double square);
 
   /// Goes to w, and looks everywhere.
   void start(std::span<const double> w);
@@ -84,14 +85,14 @@ class GroupQuadratic {
   virtual void begin() = 0;  // goes to the origin
 
   std::vector<double> slopes_;  // q + G(w - origin)
+  std::vector<double> steep_;   // by group; negative: not known yet
 
  private:
   std::span<const std::int64_t> starts_;
   std::span<const double> q_, origin_;
-  double square_;
+  double square_ = 0.0;
   std::size_t scores_;
   bool has_rays_;
-  std::vector<double> steep_;  // by group; negative: not known yet
 };
 
 }  // namespace minimand

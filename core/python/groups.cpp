@@ -71,34 +71,48 @@ std::size_t on_gram(const Array& G, const Array& q, const Array& origin, double 
   }
   const std::span<const double> values(static_cast<const double*>(G.data()), G.size());
   const auto groups = runs(starts, rows);
-  GramQuadratic loss({values, G.shape(0), rows}, groups, slopes, origin_of(origin, slopes.size()),
-                     square, width);
+  GramQuadratic loss({values, G.shape(0), rows}, groups, width);
+  loss.pose(slopes, origin_of(origin, slopes.size()), square);
   return solve(loss, alphas, groups, norm, l1, l2, coefs, first, started, target, rounds);
 }
 
-std::size_t on_columns(const Array& A, const Array& q, const Array& origin, double square,
-                       const Array& alphas, const Array& starts, const Array& norm, const Array& l1,
-                       const Array& l2, const MutableArray& coefs, std::int64_t scores,
-                       std::int64_t first, bool started, double target, std::int64_t rounds,
-                       const MutableArray& image) {
-  const std::size_t width = count(scores, "scores");
-  const auto slopes = linear(q, width);
-  const std::size_t rows = slopes.size() / width;
-  check_elements<double>(A, "A");
-  if (A.ndim() != 2 || A.shape(0) != rows) {
-    value_problem("A must be a matrix with a line for every row of q");
+/// Columns that quadratics have in common, and what is known of their groups.
+class GroupColumns {
+ public:
+  GroupColumns(const Array& A, const Array& starts, std::int64_t scores)
+      : lines_(A), width_(count(scores, "scores")) {
+    check_elements<double>(A, "A");
+    if (A.ndim() != 2 || width_ == 0) value_problem("A must be a matrix of lines");
+    const auto groups = runs(starts, A.shape(0));
+    starts_.assign(groups.begin(), groups.end());
+    const std::span<const double> values(static_cast<const double*>(A.data()), A.size());
+    loss_ = std::make_unique<ColumnQuadratic>(values, A.shape(1), starts_, width_);
   }
-  const std::span<const double> values(static_cast<const double*>(A.data()), A.size());
-  const auto groups = runs(starts, rows);
-  const auto scored = numbers<double>(image, "image", image.size() == 0 ? 0 : A.shape(1));
-  if (!scored.empty() && width > 1) value_problem("image must be empty for several scores");
-  ColumnQuadratic loss(values, A.shape(1), groups, slopes, origin_of(origin, slopes.size()), square,
-                       width);
-  const std::size_t done =
-      solve(loss, alphas, groups, norm, l1, l2, coefs, first, started, target, rounds);
-  if (!scored.empty()) std::ranges::copy(loss.image(), scored.begin());
-  return done;
-}
+
+  std::size_t solve_path(const Array& h, bool centred, const Array& q, const Array& origin,
+                         double square, const Array& alphas, const Array& norm, const Array& l1,
+                         const Array& l2, const MutableArray& coefs, std::int64_t first,
+                         bool started, double target, std::int64_t rounds,
+                         const MutableArray& image) {
+    const std::size_t n = lines_.shape(1);
+    const auto slopes = numbers<const double>(q, "q", lines_.shape(0) * width_);
+    const auto weights = numbers<const double>(h, "h", h.size() == 0 ? 0 : n);
+    const auto scored = numbers<double>(image, "image", image.size() == 0 ? 0 : n);
+    if (!scored.empty() && width_ > 1) value_problem("image must be empty for several scores");
+    if (!weights.empty()) loss_->weigh({weights, centred});
+    loss_->pose(slopes, origin_of(origin, slopes.size()), square);
+    const std::size_t done =
+        solve(*loss_, alphas, starts_, norm, l1, l2, coefs, first, started, target, rounds);
+    if (!scored.empty()) std::ranges::copy(loss_->image(), scored.begin());
+    return done;
+  }
+
+ private:
+  Array lines_;  // keeps the numbers alive
+  std::size_t width_;
+  std::vector<std::int64_t> starts_;
+  std::unique_ptr<ColumnQuadratic> loss_;
+};
 
 template <class Matrix>
 std::pair<std::int64_t, double> descend(const Matrix& matrix, std::size_t samples,
@@ -163,11 +177,17 @@ void bind_groups(nb::module_& m) {
         "Minimise sum_c d_c'Gd_c/2 + q'd + square/2 + sum norm|w_g| + sum l1|w| + sum l2 w^2/2 "
         "for d = w - origin, or d = w if origin is empty, "
         "for a row of norm, l1, l2 and coefs per alpha, in place, each to a gap. Rows solved.");
-  m.def("groups_on_columns", &on_columns, arg("A"), arg("q"), arg("origin"), arg("square"), arg("alphas"),
-        arg("starts"), arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"),
-        arg("first"), arg("started"), arg("target"), arg("rounds"), arg("image").noconvert(),
-        "The same for G = AA', where A has a line for every row of q. The image A'(w - origin) of "
-        "the last row is written, unless its array is empty.");
+  nb::class_<GroupColumns>(m, "GroupColumns",
+                           "The same for G = AHA' with weights h of the rows, or the covariances "
+                           "under them, where A has a line for every row of q.")
+      .def(nb::init<const Array&, const Array&, std::int64_t>(), arg("A"), arg("starts"),
+           arg("scores"))
+      .def("solve", &GroupColumns::solve_path, arg("h"), arg("centred"), arg("q"), arg("origin"),
+           arg("square"), arg("alphas"), arg("norm"), arg("l1"), arg("l2"),
+           arg("coefs").noconvert(), arg("first"), arg("started"), arg("target"), arg("rounds"),
+           arg("image").noconvert(),
+           "The rows solved. Without h, weights are one. The image A'(w - origin) of the last row "
+           "is written, unless its array is empty.");
   m.def("groups_columns", &groups_columns, arg("matrix"), arg("cols"), arg("h"), arg("scale"),
         arg("inverse"), arg("q").noconvert(), arg("w").noconvert(), arg("shift").noconvert(),
         arg("starts"), arg("norm"), arg("l1"), arg("l2"), arg("max_epochs"), arg("tol"),

@@ -517,24 +517,27 @@ def groups_on_gram(
     target: float,
     rounds: int,
 ) -> int: ...
-def groups_on_columns(
-    A: _Vector,
-    q: _Vector,
-    origin: _Vector,
-    square: float,
-    alphas: _Vector,
-    starts: NDArray[np.int64],
-    norm: _Vector,
-    l1: _Vector,
-    l2: _Vector,
-    coefs: _Vector,
-    scores: int,
-    first: int,
-    started: bool,
-    target: float,
-    rounds: int,
-    image: _Vector,
-) -> int: ...
+class GroupColumns:
+    def __init__(self, A: _Vector, starts: NDArray[np.int64], scores: int) -> None: ...
+    def solve(
+        self,
+        h: _Vector,
+        centred: bool,
+        q: _Vector,
+        origin: _Vector,
+        square: float,
+        alphas: _Vector,
+        norm: _Vector,
+        l1: _Vector,
+        l2: _Vector,
+        coefs: _Vector,
+        first: int,
+        started: bool,
+        target: float,
+        rounds: int,
+        image: _Vector,
+    ) -> int: ...
+
 def groups_columns(
     matrix: Compressed,
     cols: NDArray[np.int64],

@@ -59,7 +59,9 @@ def test_columns_stand_for_their_gram(k, n, unit):
     w, same = np.zeros((1, *q.shape)), np.zeros((1, *q.shape))
     arguments = q.ravel(), NONE, *rest
     lines = np.ascontiguousarray(A.T)
-    assert _core.groups_on_columns(lines, *arguments, w, k, 0, True, 1e-13 * square, 60, NONE) == 1
+    columns = _core.GroupColumns(lines, STARTS, k)
+    given = q.ravel(), NONE, square, np.ones(1), norm, l1, l2
+    assert columns.solve(NONE, False, *given, w, 0, True, 1e-13 * square, 60, NONE) == 1
     assert _core.groups_on_gram(A.T @ A, *arguments, same, k, 0, True, 1e-13 * square, 60) == 1
     slope = (A.T @ (A @ w[0]) + q) / unit
     assert off(unit * w[0], slope, norm / unit, l1 / unit, l2 / unit**2) <= 1e-6
@@ -109,8 +111,6 @@ def test_bad_arguments():
     with pytest.raises(ValueError, match="norm"):
         solve(G, q, NONE, 1.0, np.ones(1), STARTS, norm[:2], *numbers, w, 1, 0, True, 1e-3, 5)
     with pytest.raises(ValueError, match="A must be"):
-        _core.groups_on_columns(
-            X.copy(), q, NONE, 1.0, np.ones(1), STARTS, norm, *numbers, w, 1, 0, True, 1e-3, 5, NONE
-        )
+        _core.GroupColumns(X[:, 0].copy(), STARTS, 1)
     with pytest.raises(ValueError, match="G must be"):
         solve(G[:5, :5].copy(), q, NONE, 1.0, np.ones(1), STARTS, norm, *numbers, w, 1, 0, True, 1e-3, 5)

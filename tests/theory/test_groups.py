@@ -315,10 +315,10 @@ def test_paths_and_fits_with_more_columns_than_rows(loss, k, monkeypatch):
     objective = problem(loss, penalty, X, y, k)
     form = objective.penalty.sum_over_groups
     alphas = form.dual_norm(judge(objective, objective.null).slope) * np.geomspace(1.0, 0.02, 12)
-    used, kernel = [], gram_kernels._core.groups_on_columns
+    used, kernel = [], gram_kernels._core.GroupColumns
     with monkeypatch.context() as patch:
         spy = SimpleNamespace(**vars(gram_kernels._core))
-        spy.groups_on_columns = lambda lines, *rest: used.append(len(lines)) or kernel(lines, *rest)
+        spy.GroupColumns = lambda lines, *rest: used.append(len(lines)) or kernel(lines, *rest)
         patch.setattr(gram_kernels, "_core", spy)
         _, found = along(loss, penalty, X, y, alphas, k)
     assert max(used) > 24

@@ -4,7 +4,7 @@ from .box_batch import BoxBatch, Settled
 from .box_dual import Box, BoxSteps
 from .class_dual import ClassAscent, ClassDual
 from .dual_batch import MOST_CLASSES, BatchAscent, DualBatch
-from .groups import Runs, ScoreModel, minimise_groups
+from .groups import Runs, ScoreModel, minimise_groups, minimise_groups_on_lines
 from .quadratics import Descent, DescentProblem, Quadratic, Weighted, descend, movable
 from .row_dual import Ascent, AscentProblem, AscentState, RowDual, ascend
 
@@ -31,5 +31,6 @@ __all__ = [
     "ascend",
     "descend",
     "minimise_groups",
+    "minimise_groups_on_lines",
     "movable",
 ]

@@ -57,42 +57,46 @@ class Runs:
 
 
 def minimise_groups(
-    matrix: Array,
+    gram: Array, slope: Array, square: float, runs: Runs, w: Array, gap: float
+) -> None:
+    """Minimise ½ Σ_c d_cᵀG d_c + slope·d + ½·square + penalties in place, to a gap; d the change."""
+    given = _given(slope, square, runs, w)
+    _core.groups_on_gram(
+        np.ascontiguousarray(gram), *given[:4], runs.starts, *given[4:], runs.scores, 0, True, gap,
+        _ROUNDS,
+    )  # fmt: skip
+
+
+def minimise_groups_on_lines(
+    lines: Array,
+    weights: tuple[Array, bool],
     slope: Array,
     square: float,
     runs: Runs,
     w: Array,
     gap: float,
-    *,
-    by_columns: bool = False,
-) -> Array:
-    """Minimise ½ Σ_c d_cᵀG d_c + slope·d + ½·square + penalties in place, to a gap; d the change.
+) -> None:
+    """The same for G = AᵀHA of columns A that outnumber their entries; the lines are Aᵀ.
 
-    The matrix is G, or Aᵀ with G = AᵀA for columns A that outnumber their entries; then the result
-    is A d, for a single score.
+    ``weights`` has the diagonal of H, and whether products are covariances under it.
     """
-    kernel: Any = _core.groups_on_columns if by_columns else _core.groups_on_gram
-    wanted = by_columns and runs.scores == 1
-    image = np.zeros(matrix.shape[1] if wanted else 0)
-    kernel(
-        np.ascontiguousarray(matrix),
+    columns = _core.GroupColumns(lines, runs.starts, runs.scores)
+    given = _given(slope, square, runs, w)
+    columns.solve(*weights, *given, 0, True, gap, _ROUNDS, np.zeros(0))
+
+
+def _given(slope: Array, square: float, runs: Runs, w: Array) -> tuple[Any, ...]:
+    """The arguments of both: slopes at w, and the penalties."""
+    return (
         np.ascontiguousarray(slope).ravel(),
         w.copy(),
         square,
         np.ones(1),
-        runs.starts,
         np.ascontiguousarray(runs.norm),
         np.ascontiguousarray(runs.l1),
         np.ascontiguousarray(runs.l2),
         w,
-        runs.scores,
-        0,
-        True,
-        gap,
-        _ROUNDS,
-        *([image] if by_columns else []),
     )
-    return image
 
 
 @dataclass(eq=False)

@@ -111,11 +111,11 @@ class PathGram:
         )
 
 
-def weighted_lines(design: Design, h: Array, centred: bool) -> tuple[Array, Array]:
-    """Aᵀ with AᵀA the covariances of all columns under h, and the means of the columns."""
+def lines_of(design: Design, mass: Array, centred: bool) -> tuple[Array, Array]:
+    """The columns as lines, minus their means under the masses if centred; and these means."""
     columns = np.empty(design.shape, order="F")
     _fill_with_columns(columns, design)
-    mean = _weigh_columns(columns, h, centred)
+    mean = _centre_columns(columns, mass) if centred else np.zeros(design.shape[1])
     return columns.T, mean
 
 
@@ -128,19 +128,31 @@ def _fill_with_columns(block: Array, design: Design) -> None:
         block[part.rows] = part.matrix
 
 
-def _weigh_columns(block: Array, h: Array, centred: bool) -> Array:
-    """Centre columns by their means under h, times √h, in place; the means.
+def _weigh_columns(block: Array, h: Array, centred: bool) -> None:
+    """Centre columns by their means under h, or not, times √h, in place.
 
-    The products of such columns are their covariances under h. Without centring the means are zero.
+    The products of such columns are their covariances under h.
     """
-    size, mean = h @ (block * block), np.zeros(block.shape[1])
     if centred:
-        mean = h @ block / h.sum()
-        block -= mean
+        _centre_columns(block, h)
     block *= np.sqrt(h)[:, None]
+
+
+def _centre_columns(block: Array, h: Array) -> Array:
+    """Subtract the means under h from the columns, in place; the means.
+
+    Those that are constant up to rounding become zero.
+    """
+    size, mean = _squares(block, h), h @ block / h.sum()
+    block -= mean
     # Share of mean²; safeguard: constant up to rounding, see `without_constants`.
-    block[:, np.einsum("ij,ij->j", block, block) <= 1e-26 * size] = 0.0
+    block[:, _squares(block, h) <= 1e-26 * size] = 0.0
     return mean
+
+
+def _squares(block: Array, h: Array) -> Array:
+    """Σ hᵢxᵢ² of every column."""
+    return np.einsum("ij,ij,i->j", block, block, h)
 
 
 def _enlarged(

@@ -20,19 +20,26 @@ Form = Separable | Grouped
 _NOTHING = np.zeros(0)
 
 
+class Lines(NamedTuple):
+    """Columns A in place of their Gram, which is AᵀHA: weights of rows, or none if these are 1."""
+
+    columns: _core.GroupColumns
+    h: Array = _NOTHING
+    centred: bool = False  # whether products are covariances under the weights
+    image: Array = _NOTHING  # if not empty, A d is written to it
+
+
 class Squares(NamedTuple):
     """½ dᵀG d + q·d + ½·square over the columns met so far, for each score; G may be larger.
 
-    d is w, or its way from an ``origin``. Kernels that can do without G get ``lines`` = Aᵀ instead,
-    G = AᵀA, and write the last A d to ``image``.
+    d is w, or its way from an ``origin``. Kernels that can do without G get ``lines`` instead.
     """
 
     gram: Array
     linear: Array
     square: float
-    lines: Array | None = None
+    lines: Lines | None = None
     origin: Array = _NOTHING
-    image: Array = _NOTHING
 
 
 class GramKernel(ABC):
@@ -106,7 +113,7 @@ class FeatureKernel(GramKernel):
         l1, l2 = np.ones(coefs.shape), np.zeros(coefs.shape)
         for i, form in enumerate(forms, before):
             l1[i], l2[i] = form.l1[columns], form.l2[columns]
-        gram, linear, square, _, origin, _ = model
+        gram, linear, square, _, origin = model
         if origin.size:
             image = _core.dense_matvec(gram, origin)
             square -= float(origin @ (2.0 * linear - image))
@@ -165,14 +172,18 @@ class GroupKernel(GramKernel):
             l1[i] = form.l1.reshape(len(form.l1), -1)[columns]
             l2[i] = form.l2.reshape(len(form.l2), -1)[columns]
             norm[i] = form.by_rows.norm[form.by_rows.label[columns[starts[:-1]]]]
-        gram, linear, square, lines, origin, image = model
-        given = (
-            np.ascontiguousarray(linear).ravel(), origin, square, alphas, starts, norm, l1, l2,
-            coefs, shape[2], before, started, gap, _ROUNDS,
-        )  # fmt: skip
+        lines, places = model.lines, (before, started, gap, _ROUNDS)
+        quadratic = np.ascontiguousarray(model.linear).ravel(), model.origin, model.square, alphas
+        penalties = norm, l1, l2, coefs
         if lines is None:
-            return _core.groups_on_gram(gram, *given)
-        return _core.groups_on_columns(lines, *given, image)
+            scores = shape[2]
+            return _core.groups_on_gram(model.gram, *quadratic, starts, *penalties, scores, *places)
+        weights = lines.h, lines.centred
+        return lines.columns.solve(*weights, *quadratic, *penalties, *places, lines.image)
+
+    def columns_of(self, lines: Array, columns: IntArray, scores: int) -> _core.GroupColumns:
+        """These columns, as lines, in their groups."""
+        return _core.GroupColumns(lines, self._starts(columns), scores)
 
     def _starts(self, columns: IntArray) -> IntArray:
         """The places where a new group begins, and the end."""

@@ -15,12 +15,12 @@ from ...certificate.smooth_models import smooth_findings
 from ...design import DenseDesign, Design
 from ...losses.pieces import Softplus
 from ...problem.intercept import best_shift
-from ...problem.objective import Objective, Point
-from ...problem.path_gram import weighted_lines
+from ...problem.objective import Objective, Point, dot
+from ...problem.path_gram import lines_of
 from ..base import Control
 from ..steps.line_search import line_search
 from .blocks import Settler
-from .gram_kernels import FeatureKernel, Form, GramKernel, Squares
+from .gram_kernels import FeatureKernel, Form, GramKernel, GroupKernel, Lines, Squares
 from .trail import Trail
 
 _NUMBERS = 1 << 22  # scores or slopes held at a time; safeguard of memory
@@ -38,11 +38,10 @@ class _Weighted(NamedTuple):
     """The quadratic part of the model: gathered columns, and their Gram under the weights h."""
 
     design: Design
-    gram: Array  # empty if there are ``lines`` instead: Aᵀ with AᵀA the Gram
-    mean: Array  # means of the columns under h; zero without an intercept
+    gram: Array  # empty if there are ``lines`` instead
+    mean: Array  # means of the columns under h, or what the lines lack; zero without an intercept
     total: float  # Σ h
-    lines: Array | None = None
-    root: Array | None = None  # √h, for the lines
+    lines: _core.GroupColumns | None = None
 
     def growth(self, h: Array) -> float:
         """The factor by which newer weights have grown as a whole."""
@@ -195,11 +194,11 @@ class OnCurves(Settler):
         z = self._point(design, w).z
         h = base.mass * base.loss.curvature(z, base.y)
         total = float(h.sum())
-        centred, lines, root = base.intercept and total > 0, None, None
+        centred, lines, gram = base.intercept and total > 0, None, np.zeros((0, 0))
         if self._outnumbered:
-            gram = np.zeros((0, 0))
-            lines, mean = weighted_lines(design, h, centred)
-            root = np.sqrt(h) if (h > 0).all() else None
+            assert isinstance(self._kernel, GroupKernel)
+            numbers, mean = lines_of(design, base.mass, centred)
+            lines = self._kernel.columns_of(numbers, self._columns, 1)
         elif centred:
             gram, mean = design.covariance(h)
         else:
@@ -207,7 +206,7 @@ class OnCurves(Settler):
         base.meter.passes += self._columns.size / base.n_features
         self._kernel.forget()
         self._twin.forget()
-        self._model = _Weighted(design, np.ascontiguousarray(gram), mean, total, lines, root)
+        self._model = _Weighted(design, np.ascontiguousarray(gram), mean, total, lines)
         return self._model
 
     def _point(self, design: Design, w: Array) -> Point:
@@ -226,24 +225,28 @@ class OnCurves(Settler):
         """The minimiser of the quadratic model and a line search towards it; None: no descent."""
         base, w = self._base, point.w
         # The model is divided by the growth of the weights, so that its Gram and factor are kept.
-        grown = model.growth(base.mass * base.loss.curvature(point.z, base.y))
+        h = base.mass * base.loss.curvature(point.z, base.y)
+        grown = model.growth(h) if model.lines is None else 1.0
         slope, own = slope / grown, form.times(1.0 / grown)
-        coefs = w[None].copy()
+        coefs, image, lines = w[None].copy(), np.zeros(h.size), None
+        if model.lines is not None:
+            lines = Lines(model.lines, h, base.intercept, image)
         # The model's own gap is that of a mean of squares; here it is scaled to the objective's.
         goal = max(_MODEL_SHARE * _SHARE * self._control.target, _FORCING * left) / grown
-        everything = np.arange(w.size)
-        image = np.zeros(0 if model.root is None else model.root.size)
-        squares = Squares(model.gram, slope, base.scale / grown, model.lines, w, image)
-        self._kernel.on(own).solve(squares, [own], everything, np.ones(1), coefs, True, goal)
+        squares = Squares(model.gram, slope, base.scale / grown, lines, w)
+        places = np.arange(w.size)
+        self._kernel.on(own).solve(squares, [own], places, np.ones(1), coefs, True, goal)
         new = coefs[0]
         step = new - w
         if not step.any() or not np.isfinite(step).all():
             return None
-        if model.root is None:
-            scores, shift = model.design.matvec(step), -float(model.mean @ step)
-            scores += shift
-        else:
-            scores, shift = image / model.root, -float(model.mean @ step)
+        shift = -float(model.mean @ step)
+        if lines is None:
+            image = model.design.matvec(step) + shift
+        elif base.intercept:
+            ahead = dot(h, image) / float(h.sum())
+            image, shift = image - ahead, shift - ahead
+        scores = image
         t, moved = line_search(base, form, point, step, scores, shift)
         if t <= 0:
             return None

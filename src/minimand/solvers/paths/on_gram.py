@@ -18,7 +18,7 @@ from ...problem.path_gram import PathGram
 from ..base import Control
 from .blocks import Settler
 from .certified_models import NUMBERS, squares_findings
-from .gram_kernels import FeatureKernel, GramKernel, Squares
+from .gram_kernels import FeatureKernel, GramKernel, GroupKernel, Lines, Squares
 from .trail import Trail
 
 MOST_COLUMNS = 5000  # columns of the Gram of a path; safeguard of memory: 200 MB
@@ -84,7 +84,7 @@ class OnGram(Settler):
         for i, w in enumerate(known):
             coefs[i] = w[columns]
         gram = self._gram
-        lines = None if gram.has_gram else gram.lines
+        lines = None if gram.has_gram else self._lines()
         model = Squares(gram.gram, gram.linear[: columns.size], self._square, lines)
         values, goal = np.array([*trail.alphas, *alphas]), _SHARE * self._control.target
         reached = before
@@ -97,6 +97,12 @@ class OnGram(Settler):
         full = np.zeros((reached - before, self._base.n_features, *scores))
         full[:, columns] = coefs[before:reached]
         return full
+
+    def _lines(self) -> Lines:
+        """The columns used so far."""
+        columns, kernel = self._gram.columns, self._kernel
+        assert isinstance(kernel, GroupKernel)
+        return Lines(kernel.columns_of(self._gram.lines, columns, self._base.n_scores))
 
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
         """From the Gram where its rounding allows, else by two products with the data."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..._base.typing import Array
-from ...canonical import Runs, ScoreModel, minimise_groups
+from ...canonical import Runs, ScoreModel, minimise_groups, minimise_groups_on_lines
 from ...design import Design
 from ...losses.curvature import Curvature, Simplex
 from ...problem.objective import Objective
-from ...problem.path_gram import weighted_lines
+from ...problem.path_gram import lines_of
 from ..base import Control
 
 _GRAM_COLUMNS = 4000  # columns of a Gram; safeguard of memory: 130 MB
@@ -83,14 +83,18 @@ def _on_one_gram(step: Step, runs: Runs, w: Array) -> tuple[Array, Any]:
     h = h if h.ndim == 1 else np.ascontiguousarray(h[:, 0])
     total = float(h.sum()) if objective.intercept else 0.0
     new, d = np.ascontiguousarray(w).copy(), len(w)
+    gap, scale = SHARE * step.goal, objective.scale
     if step.outnumbered:
-        matrix, mean = weighted_lines(step.design, h, total > 0)
+        lines, mean = lines_of(step.design, objective.row_mass, total > 0)
+        rest = q - np.multiply.outer(h / total, q.sum(axis=0)) if total > 0 else q
+        mean = mean + lines @ h / total if total > 0 else mean
+        slope = lines @ rest
+        minimise_groups_on_lines(lines, (h, total > 0), slope, scale, runs, new, gap)
     else:
         both = step.design.covariance(h) if total > 0 else (step.design.gram(h), np.zeros(d))
-        matrix, mean = both
-    slope = step.design.rmatvec(q) - np.multiply.outer(mean, q.sum(axis=0))
-    gap, scale = SHARE * step.goal, objective.scale
-    minimise_groups(matrix, slope, scale, runs, new, gap, by_columns=step.outnumbered)
+        gram, mean = both
+        slope = step.design.rmatvec(q) - np.multiply.outer(mean, q.sum(axis=0))
+        minimise_groups(gram, slope, scale, runs, new, gap)
     shift = -(mean @ (new - w)) - (q.sum(axis=0) / total if total > 0 else 0.0)
     return new, shift
 
