@@ -15,6 +15,7 @@ constexpr double kInnerLeft = 1e-4;  // share of its squared move, at which a gr
 constexpr int kSweeps = 3;           // sweeps of a round
 constexpr int kFruitless = 3;        // rounds without a Newton step or a lower gap
 constexpr double kRayShare = 0.1;    // share of the goal that the lengths of the groups may leave
+constexpr double kTrimmed = 0.7;     // share of the goal: the gap at which groups are trimmed
 constexpr double kSlow = 0.8;        // share of the gap after a round, above which Newton steps help
 
 /// image = matrix times x - old, for every score.
@@ -46,12 +47,18 @@ bool GroupMinimiser::minimise(GroupQuadratic& loss, const GroupPenalties& penalt
     fruitless = gap < 0.9 * best ? 0 : fruitless + 1;
     best = std::min(best, gap);
     if (fruitless > kFruitless && round > 10) return false;
+    if (round > 0 && trimmed_ <= kTrimmed * goal.gap) {
+      // Each group is made shorter by its own excess, where scaling all slopes would cost the
+      // largest excess of all.
+      if (rays_.step(loss, penalties, {w, sizes_}, kRayShare * goal.gap, excess_)) return true;
+    }
     select(loss, penalties);
     rays = loss.has_rays() && !(round > 0 && rays && gap > kSlow * last);
     last = gap;
     if (rays) {
       sweep(loss, penalties, w, 1);
       rays_.step(loss, penalties, {w, sizes_}, kRayShare * goal.gap);
+      if (round + 1 == goal.rounds) return false;
       loss.look_everywhere();
       continue;
     }
@@ -75,6 +82,7 @@ void GroupMinimiser::describe(const GroupPenalties& penalties, std::span<const d
   const std::size_t count = penalties.count();
   most_l2_.resize(count);
   sizes_.resize(count);
+  excess_.resize(count);
   std::size_t largest = 0;
   for (std::size_t g = 0; g < count; ++g) {
     const std::size_t begin = penalties.begin(g), size = penalties.size_of(g);
@@ -181,6 +189,8 @@ double GroupMinimiser::vanish(std::size_t g, GroupQuadratic& loss, const GroupPe
 double GroupMinimiser::shortfall(GroupQuadratic& loss, const GroupPenalties& penalties,
                                  std::span<const double> w) {
   double excess = 0.0, charge = 0.0, unbalanced = 0.0, mean_square = loss.square();
+  double at_zero = 0.0, own_excess = 0.0;
+  bool alone = false;  // whether there are numbers without a norm
   const auto slopes = loss.slopes(), q = loss.q();
   for (std::size_t g = 0; g < penalties.count(); ++g) {
     const std::size_t begin = penalties.begin(g), size = penalties.size_of(g);
@@ -194,6 +204,7 @@ double GroupMinimiser::shortfall(GroupQuadratic& loss, const GroupPenalties& pen
       mean_square += (value - loss.origin(i)) * (slopes[i] + q[i]);
       along += value * rest + l1 * std::fabs(value);
       if (norm > 0.0) continue;
+      alone = true;
       if (l1 > 0.0) {
         excess = std::max(excess, std::fabs(rest) / l1 - 1.0);
       } else if (penalties.l2[i] > 0.0) {
@@ -202,10 +213,16 @@ double GroupMinimiser::shortfall(GroupQuadratic& loss, const GroupPenalties& pen
         left += rest * rest / loss.steep(g);
       }
     }
-    charge += group_charge(penalties, g, w.data() + begin);
-    if (norm > 0.0) excess = std::max(excess, std::sqrt(square) / norm - 1.0);
+    const double own = group_charge(penalties, g, w.data() + begin);
+    charge += own;
+    excess_[g] = norm > 0.0 ? std::max(std::sqrt(square) / norm - 1.0, 0.0) : 0.0;
+    if (length > 0.0) own_excess += own * excess_[g];
+    if (!(length > 0.0)) at_zero = std::max(at_zero, excess_[g]);
+    excess = std::max(excess, excess_[g]);
     unbalanced += std::fabs(along + norm * length) + left;
   }
+  const bool all_norms = loss.has_rays() && !alone;
+  trimmed_ = all_norms ? own_excess + at_zero * charge + unbalanced : INFINITY;
   const double cut = excess / (1.0 + excess);  // of the dual point
   return cut * charge + 0.5 * cut * cut * std::max(mean_square, 0.0) + unbalanced;
 }

@@ -42,6 +42,8 @@ class GroupMinimiser {
   GroupRays rays_;
   std::vector<double> most_l2_;      // by group
   std::vector<double> sizes_;        // by group: squared lengths
+  std::vector<double> excess_;       // by group: share by which slopes exceed what the norm allows
+  double trimmed_ = 0.0;             // the gap, if no group that is not zero exceeded it
   std::vector<double> room_[4];      // of one group's numbers
   std::vector<std::size_t> chosen_;  // groups that are not zero, or should not be
 };

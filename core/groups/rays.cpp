@@ -15,13 +15,16 @@ constexpr int kProducts = 60;  // safeguard
 }  // namespace
 
 bool GroupRays::step(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point,
-                     double goal) {
+                     double goal, std::span<const double> less) {
   groups_.clear();
   for (std::size_t g = 0; g < penalties.count(); ++g) {
     if (point.sizes[g] > 0.0) groups_.push_back(g);
   }
   if (groups_.empty()) return false;
   describe(loss, penalties, point);
+  for (std::size_t k = 0; !less.empty() && k < groups_.size(); ++k) {
+    slopes_[k] -= less[groups_[k]] * charges_[k];
+  }
   solve(loss, goal);
   if (!falls(loss)) return false;
   loss.stretch(move_);

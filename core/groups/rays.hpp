@@ -17,8 +17,10 @@ namespace minimand {
 /// p across it exceed the norm by |p|^2 only, and the gap with them.
 class GroupRays {
  public:
-  /// Solves until what is left costs no more of the gap than this; whether w moved.
-  bool step(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point, double goal);
+  /// Solves until what is left costs no more of the gap than this; whether w moved. Each group may
+  /// be made shorter than is best, so that its slope is less by a share: `less` has them by group.
+  bool step(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point, double goal,
+            std::span<const double> less = {});
 
  private:
   void describe(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point);

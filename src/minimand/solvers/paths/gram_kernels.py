@@ -27,6 +27,7 @@ class Lines(NamedTuple):
     h: Array = _NOTHING
     centred: bool = False  # whether products are covariances under the weights
     image: Array = _NOTHING  # if not empty, A d is written to it
+    rounds: int = _ROUNDS  # the slopes are not looked at after the last one
 
 
 class Squares(NamedTuple):
@@ -179,6 +180,7 @@ class GroupKernel(GramKernel):
             scores = shape[2]
             return _core.groups_on_gram(model.gram, *quadratic, starts, *penalties, scores, *places)
         weights = lines.h, lines.centred
+        places = (*places[:3], lines.rounds)
         return lines.columns.solve(*weights, *quadratic, *penalties, *places, lines.image)
 
     def columns_of(self, lines: Array, columns: IntArray, scores: int) -> _core.GroupColumns:

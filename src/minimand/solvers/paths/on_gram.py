@@ -25,7 +25,7 @@ MOST_COLUMNS = 5000  # columns of the Gram of a path; safeguard of memory: 200 M
 
 EVERYTHING = 1000  # columns, up to which all are used at once; a guess, not swept
 _TOGETHER = 8  # alphas per block while columns are added; from a prototype, not swept here
-_SHARE = 0.5  # share of the tolerance that may be left on the Gram; a Newton step leaves far less
+_SHARE = 0.8  # share of the tolerance that may be left on the columns used; safeguard
 
 
 class OnGram(Settler):
