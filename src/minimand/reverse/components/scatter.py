@@ -7,17 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._base.in_order import in_order
 from ..._base.linear_system import EPS
+from ..._base.threads import get_num_threads
 from ..._base.typing import Array
 from ..._base.watch import look
 from ...design import Design
 from ...design.dense import DenseDesign
-from ...kernels.tiles import runs, spread
+from ...kernels.tiles import runs
 
 _BYTES = 1 << 19  # of a block of rows; safeguard: it stays in a cache of the processor
 _FEWEST, _MOST = 128, 1024  # rows of a block; safeguard: products of matrices, and their rounding
 _PARTS = 8  # sums of parts of the rows, for threads; safeguard: their order is fixed
 _NARROW = 512  # columns, beyond which threads of BLAS share a block, not the rows; safeguard
+_LARGE = 1 << 22  # numbers that are worth threads, some milliseconds; safeguard
 _EPS_SINGLE = float(np.finfo(np.float32).eps)
 
 
@@ -96,11 +99,6 @@ def _summed(
     if d > _NARROW:
         return sums(slice(0, n))
     parts = runs(n, max(height, -(-n // _PARTS)))
-    found: dict[int, tuple[Array, Array]] = {}
-
-    def work(rows: slice) -> None:
-        found[rows.start] = sums(rows)
-
-    spread(work, parts, n * d)
-    matrices, firsts = zip(*(found[rows.start] for rows in parts))
+    jobs = min(get_num_threads(), len(parts)) if n * d >= _LARGE else 1
+    matrices, firsts = zip(*in_order(sums, parts, jobs))
     return np.sum(matrices, axis=0), np.sum(firsts, axis=0)
