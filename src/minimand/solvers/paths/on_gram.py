@@ -99,7 +99,7 @@ class OnGram(Settler):
         return full
 
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
-        """From the Gram where its rounding allows, else by two products with the data."""
+        """Judged models, by the Gram if its rounding allows, else by two products with the data."""
         if not len(coefs):
             return
         if self._base.n_scores > 1:
