@@ -88,7 +88,7 @@ class InBlocks(Design):
         return some.rmatvec(np.full(some.shape[0], 1.0 / some.shape[0]))
 
     def column_squares(self, h: Array) -> Array:
-        """From some rows, whose weights are raised to those of all."""
+        """Estimates from some rows, whose weights are raised to add up to those of all."""
         every = max(1, self.shape[0] // _SAMPLE)
         part = np.ascontiguousarray(h[::every])
         if every == 1 or not part.any():
@@ -197,7 +197,7 @@ class Whitened(InBlocks):
 
     @property
     def reading(self) -> float:
-        """That of the inner design."""
+        """What the inner design says."""
         return self.inner.reading
 
     def _outwards(self, w: Array) -> Array:
@@ -216,7 +216,7 @@ class Whitened(InBlocks):
             yield Block(block.rows, self._inwards(dense_block(block.matrix).T).T)
 
     def images(self, matrix: Array) -> Iterator[Block]:
-        """Through the inner columns."""
+        """The rows of X R⁻ᵀ·matrix, from products with the inner columns."""
         return self.inner.images(self._outwards(matrix))
 
     def matvec(self, w: Array) -> Array:
@@ -228,25 +228,25 @@ class Whitened(InBlocks):
         return self._inwards(self.inner.rmatvec(u))
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
-        """Through the inner columns."""
+        """The product with XᵀHX, and R⁻¹ before and behind it."""
         image, t = self.inner.curvature_product(self._outwards(v), shift, h)
         return self._inwards(image), t
 
     def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
-        """Likewise, for k scores."""
+        """The product for k scores, with R⁻¹ before and behind that of the inner design."""
         inner = np.vstack([self._outwards(table[:-1]), table[-1:]])
         found = self.inner.simplex_product(inner, p, scale)
         return np.vstack([self._inwards(found[:-1]), found[-1:]])
 
     def score_sizes(self, w: Array, sizes: Array) -> Any:
-        """Those of the sums over inner columns, where more may cancel."""
+        """Sizes of the sums over inner columns, in which more may cancel."""
         return np.maximum(
             super().score_sizes(w, sizes),
             self.inner.score_sizes(self._outwards(w), self._inner_sizes),
         )
 
     def slope_sizes(self, sizes: Array) -> Array:
-        """Those of the sums R⁻¹(Xᵀu), in which more may cancel."""
+        """Sizes of the sums R⁻¹(Xᵀu), in which more may cancel than in Xᵀu."""
         inverse = np.abs(self._inwards(np.eye(self.shape[1])))
         return np.maximum(sizes, inverse @ self._inner_sizes)
 

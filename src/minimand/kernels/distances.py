@@ -140,13 +140,13 @@ class RBF(DistanceKernel):
         return found
 
     def tile(self, x: Any, z: Any, out: AnyArray) -> None:
-        """The same of prepared dense rows, in place."""
+        """The values of prepared dense rows, written to ``out``."""
         (x, row_squares), (z, column_squares) = x, z
         np.matmul(x, z.T, out=out)
         _core.gaussians(out, row_squares, column_squares, -_half_precision(self.tau))
 
     def doubt(self, x: Any, unit: float) -> tuple[float, float]:
-        """A share: that of ‖x‖² + ‖z‖² − 2x·z in units of the bandwidth, and that of exp."""
+        """A share of the value: the errors of ‖x‖² + ‖z‖² − 2x·z over the bandwidth, and of exp."""
         if not self.in_tiles(x):
             return super().doubt(x, unit)
         most = float(x.parts[1].max(initial=0.0))

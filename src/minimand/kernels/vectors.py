@@ -119,7 +119,7 @@ class Polynomial(VectorKernel):
         return self._of(products(x, z))
 
     def tile(self, x: Any, z: Any, out: AnyArray) -> None:
-        """The same of dense rows, in place."""
+        """The values of dense rows, written to ``out``."""
         self._of(np.matmul(x, z.T, out=out))
 
     def _of(self, values: Array) -> Array:
@@ -128,7 +128,7 @@ class Polynomial(VectorKernel):
         return values
 
     def doubt(self, x: Any, unit: float) -> tuple[float, float]:
-        """A share if no entry is negative, so that c + x·z ≥ c; else what the largest rows have."""
+        """A share of the value if no entry is negative, as c + x·z ≥ c then; else a number."""
         if not self.in_tiles(x):
             return super().doubt(x, unit)
         most, p = float(squares(x).max(initial=0.0)), int(self.degree)
