@@ -148,8 +148,7 @@ void ColumnQuadratic::look(Rows rows) {
 
 void ColumnQuadratic::look_everywhere() { look({0, low_.size()}); }
 
-void ColumnQuadratic::move(std::size_t first, std::size_t groups,
-                           std::span<const double> change) {
+void ColumnQuadratic::move(std::size_t first, std::size_t groups, std::span<const double> change) {
   const double* from = change.data();
   fresh_ = false;
   for (std::size_t g = first; g < first + groups; ++g) {

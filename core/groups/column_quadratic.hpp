@@ -69,7 +69,7 @@ class ColumnQuadratic final : public GroupQuadratic {
   std::vector<const float*> chosen_;
   std::vector<double> units_, scaled_;  // sizes of the selected columns, and d in their units
   std::vector<float> low_image_, low_padded_;
-  std::vector<double> padded_;  // a change of w as such a table
+  std::vector<double> padded_;              // a change of w as such a table
   std::vector<std::vector<double>> parts_;  // by group: A_g w_g, if it is known
   std::vector<char> knows_;                 // whether it is
   std::vector<double*> rays_;

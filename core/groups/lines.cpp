@@ -106,24 +106,17 @@ MINIMAND_CLONES void add_lines(const double* lines, std::size_t count, std::size
   add(LinesBeside{lines, n}, count, n, weights, v);
 }
 
-MINIMAND_CLONES void dots_of_lines(const double* const* lines, std::size_t count, std::size_t n,
-                                   const double* v, double* out) {
-  dots(LinesAnywhere<double>{lines}, count, n, v, out);
-}
-
-MINIMAND_CLONES void add_lines(const double* const* lines, std::size_t count, std::size_t n,
-                               const double* weights, double* v) {
-  add(LinesAnywhere<double>{lines}, count, n, weights, v);
-}
-
-MINIMAND_CLONES void dots_of_lines(const float* const* lines, std::size_t count, std::size_t n,
-                                   const float* v, double* out) {
-  dots(LinesAnywhere<float>{lines}, count, n, v, out);
-}
-
-MINIMAND_CLONES void add_lines(const float* const* lines, std::size_t count, std::size_t n,
-                               const double* weights, float* v) {
-  add(LinesAnywhere<float>{lines}, count, n, weights, v);
-}
+#define MINIMAND_KERNEL(Scalar)                                                                    \
+  MINIMAND_CLONES void dots_of_lines(const Scalar* const* lines, std::size_t count, std::size_t n, \
+                                     const Scalar* v, double* out) {                               \
+    dots(LinesAnywhere<Scalar>{lines}, count, n, v, out);                                          \
+  }                                                                                                \
+  MINIMAND_CLONES void add_lines(const Scalar* const* lines, std::size_t count, std::size_t n,     \
+                                 const double* weights, Scalar* v) {                               \
+    add(LinesAnywhere<Scalar>{lines}, count, n, weights, v);                                       \
+  }
+MINIMAND_KERNEL(double)
+MINIMAND_KERNEL(float)
+#undef MINIMAND_KERNEL
 
 }  // namespace minimand

@@ -16,7 +16,7 @@ constexpr int kSweeps = 3;           // sweeps of a round
 constexpr int kFruitless = 3;        // rounds without a Newton step or a lower gap
 constexpr double kRayShare = 0.1;    // share of the goal that the lengths of the groups may leave
 constexpr double kTrimmed = 0.7;     // share of the goal: the gap at which groups are trimmed
-constexpr double kSlow = 0.8;        // share of the gap after a round, above which Newton steps help
+constexpr double kSlow = 0.8;  // share of the gap after a round, above which Newton steps help
 
 /// image = matrix times x - old, for every score.
 void multiply_own(const OwnMatrix& matrix, std::size_t rows, std::size_t scores, const double* x,

@@ -39,7 +39,8 @@ bool GroupRays::step(GroupQuadratic& loss, const GroupPenalties& penalties, Grou
 
 /// Slopes and curvatures of the loss and the penalties along the rays.
 void GroupRays::describe(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point) {
-  for (auto* numbers : {&slopes_, &squares_, &charges_, &bends_, &step_, &ready_, &move_, &image_}) {
+  for (auto* numbers :
+       {&slopes_, &squares_, &charges_, &bends_, &step_, &ready_, &move_, &image_}) {
     numbers->resize(groups_.size());
   }
   loss.choose_rays(groups_, point.w);

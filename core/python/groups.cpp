@@ -58,10 +58,10 @@ std::span<const double> origin_of(const Array& origin, std::size_t size) {
   return numbers<const double>(origin, "origin", origin.size() == 0 ? 0 : size);
 }
 
-std::size_t on_gram(const Array& G, const Array& q, const Array& origin, double square, const Array& alphas,
-                    const Array& starts, const Array& norm, const Array& l1, const Array& l2,
-                    const MutableArray& coefs, std::int64_t scores, std::int64_t first,
-                    bool started, double target, std::int64_t rounds) {
+std::size_t on_gram(const Array& G, const Array& q, const Array& origin, double square,
+                    const Array& alphas, const Array& starts, const Array& norm, const Array& l1,
+                    const Array& l2, const MutableArray& coefs, std::int64_t scores,
+                    std::int64_t first, bool started, double target, std::int64_t rounds) {
   const std::size_t width = count(scores, "scores");
   const auto slopes = linear(q, width);
   const std::size_t rows = slopes.size() / width;
@@ -91,9 +91,8 @@ class GroupColumns {
 
   std::size_t solve_path(const Array& h, bool centred, const Array& q, const Array& origin,
                          double square, const Array& alphas, const Array& norm, const Array& l1,
-                         const Array& l2, const MutableArray& coefs, std::int64_t first,
-                         bool started, double target, std::int64_t rounds,
-                         const MutableArray& image) {
+                         const Array& l2, const MutableArray& coefs, const MutableArray& image,
+                         std::int64_t first, bool started, double target, std::int64_t rounds) {
     const std::size_t n = lines_.shape(1);
     const auto slopes = numbers<const double>(q, "q", lines_.shape(0) * width_);
     const auto weights = numbers<const double>(h, "h", h.size() == 0 ? 0 : n);
@@ -171,9 +170,9 @@ std::pair<std::int64_t, double> groups_columns_dense(
 
 void bind_groups(nb::module_& m) {
   using nb::arg;
-  m.def("groups_on_gram", &on_gram, arg("G"), arg("q"), arg("origin"), arg("square"), arg("alphas"), arg("starts"),
-        arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"), arg("first"),
-        arg("started"), arg("target"), arg("rounds"),
+  m.def("groups_on_gram", &on_gram, arg("G"), arg("q"), arg("origin"), arg("square"), arg("alphas"),
+        arg("starts"), arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"),
+        arg("first"), arg("started"), arg("target"), arg("rounds"),
         "Minimise sum_c d_c'Gd_c/2 + q'd + square/2 + sum norm|w_g| + sum l1|w| + sum l2 w^2/2 "
         "for d = w - origin, or d = w if origin is empty, "
         "for a row of norm, l1, l2 and coefs per alpha, in place, each to a gap. Rows solved.");
@@ -184,8 +183,8 @@ void bind_groups(nb::module_& m) {
            arg("scores"))
       .def("solve", &GroupColumns::solve_path, arg("h"), arg("centred"), arg("q"), arg("origin"),
            arg("square"), arg("alphas"), arg("norm"), arg("l1"), arg("l2"),
-           arg("coefs").noconvert(), arg("first"), arg("started"), arg("target"), arg("rounds"),
-           arg("image").noconvert(),
+           arg("coefs").noconvert(), arg("image").noconvert(), arg("first"), arg("started"),
+           arg("target"), arg("rounds"),
            "The rows solved. Without h, weights are one. The image A'(w - origin) of the last row "
            "is written, unless its array is empty.");
   m.def("groups_columns", &groups_columns, arg("matrix"), arg("cols"), arg("h"), arg("scale"),

@@ -517,6 +517,7 @@ def groups_on_gram(
     target: float,
     rounds: int,
 ) -> int: ...
+
 class GroupColumns:
     def __init__(self, A: _Vector, starts: NDArray[np.int64], scores: int) -> None: ...
     def solve(
@@ -531,11 +532,11 @@ class GroupColumns:
         l1: _Vector,
         l2: _Vector,
         coefs: _Vector,
+        image: _Vector,
         first: int,
         started: bool,
         target: float,
         rounds: int,
-        image: _Vector,
     ) -> int: ...
 
 def groups_columns(

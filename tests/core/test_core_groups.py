@@ -40,7 +40,21 @@ def test_minimisers_on_a_gram(k):
         w = np.zeros((1, *q.shape))
         square = float((Y**2).sum() / n)
         done = _core.groups_on_gram(
-            gram, q.ravel(), NONE, square, np.ones(1), STARTS, norm, l1, l2, w, k, 0, True, 1e-13, 60
+            gram,
+            q.ravel(),
+            NONE,
+            square,
+            np.ones(1),
+            STARTS,
+            norm,
+            l1,
+            l2,
+            w,
+            k,
+            0,
+            True,
+            1e-13,
+            60,
         )
         assert done == 1
         # A gap of 1e-13 leaves about its root across the groups.
@@ -61,11 +75,29 @@ def test_columns_stand_for_their_gram(k, n, unit):
     lines = np.ascontiguousarray(A.T)
     columns = _core.GroupColumns(lines, STARTS, k)
     given = q.ravel(), NONE, square, np.ones(1), norm, l1, l2
-    assert columns.solve(NONE, False, *given, w, 0, True, 1e-13 * square, 60, NONE) == 1
+    assert columns.solve(NONE, False, *given, w, NONE, 0, True, 1e-13 * square, 60) == 1
     assert _core.groups_on_gram(A.T @ A, *arguments, same, k, 0, True, 1e-13 * square, 60) == 1
     slope = (A.T @ (A @ w[0]) + q) / unit
     assert off(unit * w[0], slope, norm / unit, l1 / unit, l2 / unit**2) <= 1e-6
     assert unit * w == pytest.approx(unit * same, abs=1e-5)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("k", [1, 3])
+def test_columns_under_weights_from_an_origin(k, centred):
+    X, Y, norm, l1, l2 = problem(k)
+    rng = np.random.default_rng(2)
+    origin, columns = rng.standard_normal((10, k)), _core.GroupColumns(X.T.copy(), STARTS, k)
+    for factor in (1.0, 1.2, 3.0):  # other weights for the same columns
+        h = factor * rng.uniform(0.2, 1.0, len(X)) / len(X)
+        middle = h @ X / h.sum() if centred else np.zeros(10)
+        G, q = (X - middle).T @ (h[:, None] * (X - middle)), -(X - middle).T @ (h[:, None] * Y)
+        w, image = origin[None].copy(), np.zeros(len(X) if k == 1 else 0)
+        given = q.ravel(), origin, 10.0, np.ones(1), norm, l1, l2
+        assert columns.solve(h, centred, *given, w, image, 0, True, 1e-12, 60) == 1
+        assert off(w[0], G @ (w[0] - origin) + q, norm, l1, l2) <= 1e-5
+        if k == 1:
+            assert image == pytest.approx(X @ (w[0] - origin)[:, 0], abs=1e-9)
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -113,4 +145,19 @@ def test_bad_arguments():
     with pytest.raises(ValueError, match="A must be"):
         _core.GroupColumns(X[:, 0].copy(), STARTS, 1)
     with pytest.raises(ValueError, match="G must be"):
-        solve(G[:5, :5].copy(), q, NONE, 1.0, np.ones(1), STARTS, norm, *numbers, w, 1, 0, True, 1e-3, 5)
+        solve(
+            G[:5, :5].copy(),
+            q,
+            NONE,
+            1.0,
+            np.ones(1),
+            STARTS,
+            norm,
+            *numbers,
+            w,
+            1,
+            0,
+            True,
+            1e-3,
+            5,
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -59,11 +58,11 @@ class Runs:
 def minimise_groups(
     gram: Array, slope: Array, square: float, runs: Runs, w: Array, gap: float
 ) -> None:
-    """Minimise ½ Σ_c d_cᵀG d_c + slope·d + ½·square + penalties in place, to a gap; d the change."""
-    given = _given(slope, square, runs, w)
+    """Minimise ½ Σ_c d_cᵀG d_c + slope·d + ½·square + penalties over w + d, in place, to a gap."""
+    q, norm, l1, l2 = _rows(slope, runs)
     _core.groups_on_gram(
-        np.ascontiguousarray(gram), *given[:4], runs.starts, *given[4:], runs.scores, 0, True, gap,
-        _ROUNDS,
+        np.ascontiguousarray(gram), q, w.copy(), square, np.ones(1), runs.starts, norm, l1, l2, w,
+        runs.scores, 0, True, gap, _ROUNDS,
     )  # fmt: skip
 
 
@@ -81,22 +80,17 @@ def minimise_groups_on_lines(
     ``weights`` has the diagonal of H, and whether products are covariances under it.
     """
     columns = _core.GroupColumns(lines, runs.starts, runs.scores)
-    given = _given(slope, square, runs, w)
-    columns.solve(*weights, *given, 0, True, gap, _ROUNDS, np.zeros(0))
+    q, norm, l1, l2 = _rows(slope, runs)
+    columns.solve(
+        *weights, q, w.copy(), square, np.ones(1), norm, l1, l2, w, np.zeros(0), 0, True, gap,
+        _ROUNDS,
+    )  # fmt: skip
 
 
-def _given(slope: Array, square: float, runs: Runs, w: Array) -> tuple[Any, ...]:
-    """The arguments of both: slopes at w, and the penalties."""
-    return (
-        np.ascontiguousarray(slope).ravel(),
-        w.copy(),
-        square,
-        np.ones(1),
-        np.ascontiguousarray(runs.norm),
-        np.ascontiguousarray(runs.l1),
-        np.ascontiguousarray(runs.l2),
-        w,
-    )
+def _rows(slope: Array, runs: Runs) -> tuple[Array, Array, Array, Array]:
+    """Slopes and penalties as kernels take them."""
+    norm, l1, l2 = (np.ascontiguousarray(part) for part in (runs.norm, runs.l1, runs.l2))
+    return np.ascontiguousarray(slope).ravel(), norm, l1, l2
 
 
 @dataclass(eq=False)

@@ -173,15 +173,17 @@ class GroupKernel(GramKernel):
             l1[i] = form.l1.reshape(len(form.l1), -1)[columns]
             l2[i] = form.l2.reshape(len(form.l2), -1)[columns]
             norm[i] = form.by_rows.norm[form.by_rows.label[columns[starts[:-1]]]]
-        lines, places = model.lines, (before, started, gap, _ROUNDS)
-        quadratic = np.ascontiguousarray(model.linear).ravel(), model.origin, model.square, alphas
-        penalties = norm, l1, l2, coefs
+        gram, linear, square, lines, origin = model
+        linear = np.ascontiguousarray(linear).ravel()
         if lines is None:
-            scores = shape[2]
-            return _core.groups_on_gram(model.gram, *quadratic, starts, *penalties, scores, *places)
-        weights = lines.h, lines.centred
-        places = (*places[:3], lines.rounds)
-        return lines.columns.solve(*weights, *quadratic, *penalties, *places, lines.image)
+            return _core.groups_on_gram(
+                gram, linear, origin, square, alphas, starts, norm, l1, l2, coefs,
+                shape[2], before, started, gap, _ROUNDS,
+            )  # fmt: skip
+        return lines.columns.solve(
+            lines.h, lines.centred, linear, origin, square, alphas, norm, l1, l2, coefs,
+            lines.image, before, started, gap, lines.rounds,
+        )  # fmt: skip
 
     def columns_of(self, lines: Array, columns: IntArray, scores: int) -> _core.GroupColumns:
         """These columns, as lines, in their groups."""

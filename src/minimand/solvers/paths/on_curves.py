@@ -191,7 +191,7 @@ class OnCurves(Settler):
 
     @property
     def _outnumbered(self) -> bool:
-        """Whether columns are used instead of their Gram, since they are not far fewer than rows."""
+        """Whether columns are used instead of their Gram, since they are many."""
         return self._kernel.takes_lines and self._columns.size > _PER_ROW * self._base.n_samples
 
     def _weighted(self, w: Array) -> _Weighted:
