@@ -55,6 +55,7 @@ class Kernel(NamesParameters, Parameterized, ABC):
     pairwise: ClassVar[bool] = False  # whether X is a matrix of kernel values itself
     of_objects: ClassVar[bool] = False  # whether samples are objects, which have no columns
     definite: ClassVar[bool] = False  # whether it is proved to be a kernel: fits need no check
+    in_threads: ClassVar[bool] = False  # whether several threads may compute values at a time
     explicit: ClassVar[bool] = False  # whether features= takes the columns of φ, not values of k
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "gamma": "tau=(2 * gamma) ** -0.5 for RBF, tau=1/gamma for Laplace",

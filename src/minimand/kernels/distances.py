@@ -111,7 +111,7 @@ class RBF(DistanceKernel):
     array([[1.   , 0.607]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def __init__(self, tau: Any = 1.0) -> None:
         self.tau = tau
@@ -197,7 +197,7 @@ class Laplace(DistanceKernel):
     array([[1.   , 0.368]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     metric = "cityblock"
 
@@ -233,7 +233,7 @@ class Matern(DistanceKernel):
     array([[0.368]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def __init__(self, tau: Any = 1.0, nu: float = 1.5) -> None:
         self.tau = tau
@@ -275,7 +275,7 @@ class Periodic(DistanceKernel):
     array([[0.135, 1.   , 1.   ]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def __init__(self, period: float = 1.0, tau: Any = 1.0) -> None:
         self.period = period

@@ -51,7 +51,7 @@ class Linear(VectorKernel):
     array([[11.]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def block(self, x: Any, z: Any) -> Array:
         """All x·z."""
@@ -101,7 +101,7 @@ class Polynomial(VectorKernel):
     array([[144.]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def __init__(self, degree: int = 2, c: float = 1.0) -> None:
         self.degree = degree
@@ -193,7 +193,7 @@ class Cosine(VectorKernel):
     array([[0.707]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """Rows of length one, and those that are zero."""
@@ -226,7 +226,7 @@ class Min(VectorKernel):
     array([[3.]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """A matrix without negative entries."""
