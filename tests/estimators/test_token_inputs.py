@@ -198,9 +198,12 @@ def test_bad_parameters_get_one_sentence(case):
         mm.SequenceLabeler(**params).fit(X, Y)
 
 
-def test_parameters_of_crfsuite_are_translated():
-    with pytest.raises(TypeError, match=r"alpha=2\*c2/len\(X\)"):
-        mm.SequenceLabeler(c2=1.0)
+@pytest.mark.parametrize(
+    ("labeler", "units"), [(mm.SequenceLabeler, "sequences"), (mm.GraphLabeler, "graphs")]
+)
+def test_parameters_of_crfsuite_are_translated(labeler, units):
+    with pytest.raises(TypeError, match=rf"alpha=2\*c2/len\(X\), since .* over {units} here"):
+        labeler(c2=1.0)
 
 
 def test_what_does_not_fit_the_model_is_named():
