@@ -145,6 +145,7 @@ BAD = {
     "empty": ([X[0], np.ones((0, 2))], [Y[0], []], r"X\[1\] is an empty sequence"),
     "nan": ([X[0], NAN[0]], Y, r"X\[1\] contains NaN \(row 0, column 1\)"),
     "nan in a dict": ([[{"w": "x"}, {"w": float("nan")}]], [["a", "b"]], "row 1, w"),
+    "huge": ([1e200 * X[0], X[1]], Y, "whose squares overflow: divide its columns"),
     "widths": ([X[0], np.ones((1, 3))], Y, r"X\[1\] has 3 features a row"),
     "no matrix": ([X[0], np.ones(1)], Y, r"X\[1\] is no \(length × features\) matrix"),
     "complex": ([X[0] * 1j, X[1]], Y, r"X\[0\] is no \(length × features\) matrix"),
