@@ -19,10 +19,9 @@ _EXACT = 1e-9  # relative residual of a start; safeguard: far below the toleranc
 _SHORT = 1e-12  # share of w that is no part of the rows, but rounding; safeguard
 
 
-def spectrum_of(fit: Fit) -> Spectrum | None:
-    """The spectrum of the design that all outputs share; scikit-learn has none for sparse data."""
-    objective = fit.problem.objectives[0]
-    return None if objective.design.sparse else _spectrum(objective)
+def spectrum_of(fit: Fit) -> Spectrum:
+    """The spectrum of the dense design that all outputs share."""
+    return _spectrum(fit.problem.objectives[0])
 
 
 def shortest_starts(objectives: Sequence[Objective]) -> list[Point | None]:

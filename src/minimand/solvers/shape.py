@@ -31,6 +31,11 @@ def rough_spread(objective: Objective) -> Array:
     return objective.thinned(every).spread
 
 
+def too_large(objective: Objective) -> bool:
+    """Whether the squares of a column overflow, so that no step can be found."""
+    return not np.isfinite(objective.root_spread).all()
+
+
 def heaviest(objective: Objective) -> float:
     """The largest mass of a row: 1/n where all weigh the same."""
     return float(objective.row_mass.max(initial=0.0))

@@ -314,13 +314,16 @@ class _Restricted:
         model = Weighted(self.design, self.places, step.h, step.q.copy(), self.objective.intercept)
         new, shift, goal, enough = w.copy(), 0.0, step.goal, 0.0
         swept, sweeps = 0, _FIRST_SWEEPS
+        quadratic = self.objective.loss.quadratic
         for _ in range(100):  # looks; safeguard
             tol, signs = self._sweep_tolerance(w, step.steep, goal), np.sign(new)
             done = model.descend(self.form, new, sweeps, max(tol, enough))
             shift, swept = shift + done.shift, swept + done.sweeps
             wrong = self._wrong(self.form.value(w) - self.form.value(new) - model.change(step.q))
             enough = max(tol, _FORCING * wrong)
-            last = not self.early and wrong <= 0.5 * control.target
+            # A Newton step that gains so little has the right columns, however large the gap is;
+            # of a quadratic loss this is not known.
+            last = not (self.early and quadratic) and wrong <= 0.5 * control.target
             if last:
                 # The model is good enough for the certificate, so its minimiser must be, too.
                 goal = 0.5 * control.target
