@@ -633,6 +633,7 @@ def smooth_steps(
     psi: _SmoothPsi,
     rows: tuple[_Vector, _Vector, _Vector],
     l2: _Vector,
+    l1: _Vector,
     centre: _Vector,
     intercept: bool,
     w: _Vector,

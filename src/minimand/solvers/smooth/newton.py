@@ -11,9 +11,9 @@ from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
+from ..steps import few_columns
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
-from . import few_columns
 from .newton_scores import ScoresCholesky, ScoresKrylov
 from .newton_systems import Cholesky, Direction, Krylov, Reused, share_of_rows
 
