@@ -19,7 +19,7 @@ _SAMPLED = 32  # rows that tell how alike rows are (safeguard)
 def rows_suffice(objective: Objective, form: Separable) -> bool:
     """Whether there are fewer rows than columns and every column is penalised."""
     n, d = objective.design.shape
-    return n < d and bool((form.l2 > 0).all())
+    return n < d and form.l2_everywhere
 
 
 def rough_spread(objective: Objective) -> Array:

@@ -146,7 +146,7 @@ def _scores(
     classes = objective.loss.softmax_classes(objective.y)
     if classes is None or k > _MOST_CLASSES or n * max(d, k) >= _MOST_NUMBERS:
         return
-    everywhere, formed = bool((form.l2 > 0).all()), d * k <= _MOST_FORMED
+    everywhere, formed = form.l2_everywhere, d * k <= _MOST_FORMED
     lacking = not np.bincount(classes, weights=objective.mass, minlength=k).all()
     if lacking or not (everywhere or (formed and _determined(objective, form))):
         return
@@ -238,7 +238,7 @@ def _metric(objective: Objective, l2: Array, z: Array) -> _Metric | None:
 
 def _determined(objective: Objective, form: Separable) -> bool:
     """Whether every column is penalised, or those that are not are far from collinear."""
-    if (form.l2 > 0).all() or (form.makes_zeros and not objective.has_free_columns):
+    if form.l2_everywhere or (form.makes_zeros and not objective.has_free_columns):
         return True
     basis = objective.free_basis
     return basis is not None and basis.regular
