@@ -77,8 +77,8 @@ class Logistic(Margin):
         """The log-odds of the labels, less the score, if all rows have the same."""
         if not z.size or (z != z[0]).any():
             return None
-        positive = y > 0
-        up, down = _core.dot(mass, 1.0 * positive), _core.dot(mass, 1.0 * ~positive)
+        up = _core.dot(mass, (y > 0).astype(float))
+        down = _core.dot(mass, (y <= 0).astype(float))
         if not (up > 0 and down > 0):
             return None  # without samples of a class, its scores fall for ever
         return math.log(up) - math.log(down) - float(z[0])

@@ -52,7 +52,12 @@ class Shape:
         """mass·‖x‖²/l2 of the heaviest row: what it adds to the curvature of its dual variable."""
         self.columns = float((ratio / (1.0 + ratio)).sum())
         """Columns whose data outweigh their penalty, one with as much of both for a half."""
-        self.steep = float(ratio.mean()) if ratio.size else 0.0
+        self._ratio = ratio
+
+    @property
+    def steep(self) -> float:
+        """How much the data outweigh the penalty, on average over the columns."""
+        return float(self._ratio.mean()) if self._ratio.size else 0.0
 
     @property
     def dependent(self) -> float:

@@ -124,7 +124,7 @@ def _of_penalty(objective: Objective) -> list[Trait]:
         found.append(Trait.NO_L1)
     if not form.has_constraints:
         found.append(Trait.NO_BOUNDS)
-    found.append(Trait.SOME_L2 if form.l2_everywhere or form.l2.any() else Trait.NO_L2)
+    found.append(Trait.SOME_L2 if form.l2.any() else Trait.NO_L2)
     if form.ridge is not None and form.l2_everywhere:
         found.append(Trait.L2_EVERYWHERE)
     return found

@@ -119,15 +119,19 @@ def _null_may_do(objective: Objective, form: Separable) -> bool:
 
 
 def _judged(objective: Objective, offer: Offer, control: Control) -> Judgement:
-    """The first of the offered models that reaches the target, or the best."""
-    best: Judgement | None = None
-    for w, b in offer.models:
-        point = recentred(objective, objective.point(w, b))
-        known = [] if best is None else [best.dual]
-        judgement = judge(objective, point, offer.thetas if best is None else (), known, raw=False)
-        if best is None or judgement.beats(best):
-            best = judgement
+    """The first of the offered models that reaches the target, or the best.
+
+    The first multipliers belong to the first model, and mostly prove it; others are asked after.
+    """
+    first, *others = offer.models
+    point = recentred(objective, objective.point(*first))
+    best = judge(objective, point, offer.thetas[:1], raw=False)
+    if offer.thetas[1:] and not best.reaches(objective, control.target):
+        best = judge(objective, point, offer.thetas[1:], [best.dual], raw=False)
+    for model in others:
         if best.reaches(objective, control.target):
             break
-    assert best is not None
+        point = recentred(objective, objective.point(*model))
+        judgement = judge(objective, point, (), [best.dual], raw=False)
+        best = judgement if judgement.beats(best) else best
     return replace(best, fresh=True)  # scores of the offered models were computed from these
