@@ -20,6 +20,7 @@ from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
+from ..steps import few_columns
 from ..steps.all_columns import all_at_once, fit_at_once
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
@@ -71,6 +72,14 @@ class WorkingSet(Solver):
             words = "separable penalty; without an l1 part Newton is faster"
         zeros = form.makes_zeros or form.bounds is not None
         return Verdict(True, words, costs.working_set(objective, zeros=zeros))
+
+    def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
+        """On few columns in compiled code, without judgements on the way."""
+        form = objective.penalty.sum_over_features
+        assert form is not None
+        if objective.loss.quadratic or form.has_constraints or objective.path_facts:
+            return iter(())
+        return few_columns.at_once(objective, control)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
