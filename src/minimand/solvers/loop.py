@@ -323,9 +323,7 @@ def _in_turn(*lists: Iterable[str]) -> list[str]:
 
 def _told_once(reasons: list[str]) -> tuple[str, ...]:
     """Every reason once, with the number of times that it was given."""
-    return tuple(
-        f"{r} ({count} times)" if count > 1 else r for r, count in Counter(reasons).items()
-    )
+    return tuple(f"{r} ({n} times)" if n > 1 else r for r, n in Counter(reasons).items())
 
 
 def _label(solver: Solver) -> str:
