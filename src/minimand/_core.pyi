@@ -590,7 +590,7 @@ class PathOnCurves:
         self,
         X: _Matrix,
         rows: tuple[_Vector, _Vector, _Vector | None, bool],
-        older: tuple[_Vector, _Vector, float],
+        older: tuple[_Vector, _Vector, _Vector, float],
         problems: tuple[_Vector, _Vector, _Vector, _Vector],
         first: int,
         started: bool,
