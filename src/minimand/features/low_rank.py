@@ -74,7 +74,11 @@ class LowRank(Features):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Choose the landmarks and give φ̂(X)."""
-        x = self._bound_rows(X)
+        return self.fit_formed(X)
+
+    def fit_formed(self, X: Any, weights: Array | None = None) -> Array:
+        """`fit_transform` of rows of these weights, which the kernel counts as copies."""
+        x = self._bound_rows(X, weights)
         found = self._learnt(x)
         return self._formed(x) if found is None else found
 

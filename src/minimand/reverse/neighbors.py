@@ -79,7 +79,7 @@ class _Neighbours(NamesParameters, Summarised):
             X, y = picked(X, self._used), y[self._used]
             if self._given:
                 X = X[:, self._used]
-        self._pairs = pairs.fit(X)
+        self._pairs = pairs.fit(X, None if s is None else self._mass)
         self._search = None if not pairs.vectors else self._structure(X)
         self.n_samples_fit_ = len(self._used)
         return y

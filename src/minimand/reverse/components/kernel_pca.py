@@ -116,12 +116,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
         self._check_parameters()
         X = kernel_rows(self, X, REGISTRY.get(self.kernel), reset=True, copy=True)
         kind, X = precision(X), in_double(X)
-        kernel = REGISTRY.get(self.kernel).bind(X)
-        rows = kernel.rows(X, training=True)
-        n = count(rows)
+        n = count(X)
         check_against(self.n_components, n, n, "n_samples")
         given = check_weights(sample_weight, n)
         weights = np.ones(n) if given is None else given
+        kernel = REGISTRY.get(self.kernel).bind(X, given)
+        rows = kernel.rows(X, training=True)
         method = self._chosen(n)
         with Course(self, FORMULA, X, solver=method) as course:
             found = self._found(kernel, X, rows, weights, method, course)

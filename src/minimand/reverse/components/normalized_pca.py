@@ -19,6 +19,7 @@ from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY
 from ...kernels.rows import count
 from ..base import Course, FitsRows, Limits
+from ..factors import factor_of
 from ..rows import in_double, kernel_rows
 from .normalized_fits import (
     EXACT,
@@ -31,6 +32,7 @@ from .normalized_fits import (
 from .rows import precision
 
 FORMULA = "k − tr ỸᵀK̃Ỹ, K̃ = Λ^-½KΛ^-½ and Ỹ orthonormal, off the constant component"
+_FACTOR = ", with the values LLᵀ of a factor in place of K"
 _METHODS = ("auto", "exact", "krylov", "low_rank")
 _MEMORY = 2e9  # bytes of a kernel matrix by default; safeguard
 _RANK = 500  # landmarks where the matrix would be larger; safeguard
@@ -81,7 +83,7 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
     method_ : str
     certificate_ : Certificate
         Of k − Σμ, which is the least normalised cut if clusters are relaxed to any outputs; kind
-        "global".
+        "global". With "low_rank" of the same for LLᵀ; `minimand.certify` compares with K itself.
     history_ : History
     n_iter_ : int
 
@@ -123,7 +125,9 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
                 f"n_components={self.n_components} must be below {rows}={n}, since one more "
                 "component is constant: ask for fewer components, or give more data."
             )
-        with Course(self, FORMULA, X, solver=self._chosen(X, n)) as course:
+        method = self._chosen(X, n)
+        formula = FORMULA + (_FACTOR if method == "low_rank" else "")
+        with Course(self, formula, X, solver=method) as course:
             problem = self._problem(X, weights, course.history.solver)
             found = self._found(problem, course)
             self._store(problem, found, weights, course)
@@ -159,10 +163,10 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
             if kernel.pairwise and sparse.issparse(X):
                 raise ValueError("method='low_rank' takes no sparse affinities: take 'krylov'.")
             self._features = Nystrom(kernel, int(self.rank), random_state=self.random_state)
-            factor = self._features.fit_transform(X)
+            factor = factor_of(self._features, X, weights).columns
             self.kernel_ = self._features.kernel_
             return Normalized.of(factor[part], weights[part], factor=True)
-        self.kernel_ = kernel.bind(X)
+        self.kernel_ = kernel.bind(X, weights)
         if kernel.pairwise:
             if X.shape[0] != X.shape[1]:
                 raise ValueError(

@@ -159,7 +159,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
         """
         self._check_parameters()
         stream = getattr(self, "_stream", None)
-        X = as_matrix(self, X, reset=stream is None)
+        X = with_finite_squares(as_matrix(self, X, reset=stream is None))
         design, weights = weighted_rows(X, sample_weight)
         d = design.shape[1]
         check_against(self.n_components, d, d, "n_features")

@@ -88,16 +88,16 @@ class Division:
 def scatter_of(X: Any, weights: Array, kernel: Kernel | None) -> Callable[[IntArray], float]:
     """A function of some rows: their weighted sum of squared distances to their mean.
 
-    With a kernel it is that of the features, Σ sᵢk(xᵢ, xᵢ) − Σ sᵢsⱼk(xᵢ, xⱼ)/Σ s.
+    With a kernel, which is bound, it is that of the features,
+    Σ sᵢk(xᵢ, xᵢ) − Σ sᵢsⱼk(xᵢ, xⱼ)/Σ s.
     """
     if kernel is not None:
-        bound = kernel.bind(X)
-        all_rows = bound.rows(X, training=True)
-        diagonal = bound.diagonal(all_rows)
+        all_rows = kernel.rows(X, training=True)
+        diagonal = kernel.diagonal(all_rows)
 
         def of_features(rows: IntArray) -> float:
             s = weights[rows]
-            double = bound.quadratic_form(all_rows[rows], s)
+            double = kernel.quadratic_form(all_rows[rows], s)
             return max(float(s @ diagonal[rows]) - double / float(s.sum()), 0.0)
 
         return of_features

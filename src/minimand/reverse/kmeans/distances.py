@@ -16,6 +16,8 @@ from ..._base.registry import Registry
 from ..._base.typing import AnyArray, Array
 
 _SMALLEST = 1e-150  # length of a row; safeguard: below, squares underflow
+_FAR = 1e4  # squared mean of centres, in units of their spread, from which digits would cancel
+# in ‖x‖² + ‖c‖² − 2x·c; safeguard: four digits
 
 
 class RowDistance:
@@ -62,6 +64,10 @@ class Euclidean(RowDistance):
 
     def between(self, X: Any, centers: Array) -> Array:
         """‖x − c‖, not squared, as in scikit-learn."""
+        middle = centers.mean(axis=0)
+        left = centers - middle
+        if not sparse.issparse(X) and float(middle @ middle) > _FAR * float(np.mean(left * left)):
+            X, centers = X - middle, left
         return np.asarray(pairwise.euclidean_distances(X, centers))
 
 

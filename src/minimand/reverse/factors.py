@@ -1,0 +1,34 @@
+"""Factors K ≈ LLᵀ of kernel matrices of rows that have weights."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._base.typing import Array
+from ..features.low_rank import LowRank
+from ..kernels import REGISTRY
+from ..kernels.rows import picked
+
+
+class RowFactor(NamedTuple):
+    """L, and the diagonal of K − LLᵀ; 0 where a row has no weight."""
+
+    columns: Array
+    rest: Array
+
+
+def factor_of(features: LowRank, X: Any, weights: Array) -> RowFactor:
+    """The factor of rows of these weights, by features that are fitted here.
+
+    A row of weight zero is no landmark, unless X holds the values of the kernel themselves.
+    """
+    kept = np.flatnonzero(weights)
+    if kept.size == weights.size or REGISTRY.get(features.kernel).pairwise:
+        columns = features.fit_formed(X, weights)
+        return RowFactor(columns, np.where(weights > 0, features.remainder_, 0.0))
+    features.fit_formed(picked(X, kept), weights[kept])
+    rest = np.zeros(weights.size)
+    rest[kept] = features.remainder_
+    return RowFactor(features.transform(X), rest)
