@@ -293,8 +293,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
 
     def _deviations(self) -> AnyArray:
         """Standard deviations of the outputs; rounding does not make one of them zero."""
-        least = np.finfo(self.components_.dtype).eps * self.explained_variance_.max(initial=0.0)
-        return np.sqrt(np.maximum(self.explained_variance_, max(least, 1e-300)))
+        kind = np.finfo(self.components_.dtype)
+        least = max(kind.eps * self.explained_variance_.max(initial=0.0), kind.tiny)
+        return np.sqrt(np.maximum(self.explained_variance_, least))
 
     @property
     def _n_features_out(self) -> int:

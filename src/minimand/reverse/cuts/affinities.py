@@ -12,6 +12,7 @@ from ..._base.typing import Array, IntArray
 from ..._base.wording import counted
 from ...features.low_rank import MEMORY
 from ...kernels import REGISTRY, Kernel
+from ..finite_squares import in_range
 from ..rows import in_double, kernel_rows, rows_for
 from .checks import checked_affinity
 from .neighbor_graph import NeighborGraph
@@ -63,7 +64,7 @@ class _OfGraph:
 
     def read(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         """A matrix of numbers."""
-        X = rows_for(estimator, X, of_numbers=True, reset=reset)
+        X = in_range(rows_for(estimator, X, of_numbers=True, reset=reset), reset=reset)
         return X.tocsr() if sparse.issparse(X) else X
 
     def fitted(self, X: Any, weights: Array | None = None) -> Self:

@@ -11,6 +11,7 @@ import numpy as np
 from ..._base.typing import Array, IntArray
 from ...kernels import Kernel
 from ...kernels.rows import count, picked
+from ..finite_squares import with_finite_values
 from .tree import Tree
 
 
@@ -93,7 +94,7 @@ def scatter_of(X: Any, weights: Array, kernel: Kernel | None) -> Callable[[IntAr
     """
     if kernel is not None:
         all_rows = kernel.rows(X, training=True)
-        diagonal = kernel.diagonal(all_rows)
+        diagonal = with_finite_values(kernel.diagonal(all_rows), kernel)
 
         def of_features(rows: IntArray) -> float:
             s = weights[rows]

@@ -122,7 +122,8 @@ class Manhattan(RowDistance):
 
     def between(self, X: Any, centers: Array) -> Array:
         """‖x − c‖₁."""
-        centers = sparse.csr_matrix(centers) if sparse.issparse(X) else centers
+        if sparse.issparse(X):  # scikit-learn takes indices of 32 bits alone
+            X, centers = _narrow(X), _narrow(sparse.csr_matrix(centers))
         return np.asarray(pairwise.manhattan_distances(X, centers))
 
 
@@ -137,6 +138,12 @@ REGISTRY: Registry[RowDistance] = Registry(
         **dict.fromkeys(("spherical", "cos"), "distance='cosine'"),
     },
 )
+
+
+def _narrow(X: Any) -> Any:
+    """CSR with indices of 32 bits."""
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_matrix(parts, shape=X.shape)
 
 
 def _lengths(X: Any) -> Array:
