@@ -138,6 +138,11 @@ def certify(
             "thorough=True is for clusterings: the bound of other models is the best anyway."
         )
     if X is None or y is None:
+        if X is not None and clusterings.needs_no_y(model):
+            raise TypeError(
+                f"certify takes no {type(model).__name__}: its certificate_, if it has one, is "
+                "what is known of it."
+            )
         raise TypeError("certify needs X and y, or batches=… that yields them.")
     if _is_labeler(model):
         if offset is not None:

@@ -10,6 +10,7 @@ from .._base.typing import Array
 from ..features.low_rank import LowRank
 from ..kernels import REGISTRY
 from ..kernels.rows import picked
+from .finite_squares import with_finite_values
 
 
 class RowFactor(NamedTuple):
@@ -27,8 +28,10 @@ def factor_of(features: LowRank, X: Any, weights: Array) -> RowFactor:
     kept = np.flatnonzero(weights)
     if kept.size == weights.size or REGISTRY.get(features.kernel).pairwise:
         columns = features.fit_formed(X, weights)
+        with_finite_values(features.sizes_, features.kernel_)
         return RowFactor(columns, np.where(weights > 0, features.remainder_, 0.0))
     features.fit_formed(picked(X, kept), weights[kept])
+    with_finite_values(features.sizes_, features.kernel_)
     rest = np.zeros(weights.size)
     rest[kept] = features.remainder_
     return RowFactor(features.transform(X), rest)

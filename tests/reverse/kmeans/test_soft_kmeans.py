@@ -91,6 +91,15 @@ def test_rows_far_from_zero_keep_their_digits(parameters):
     assert (means.transform(moved).argmin(axis=1) == means.predict(moved)).all()
 
 
+def test_a_fit_without_time_has_a_model():
+    X = blobs()
+    for form in ("gaussian", "fuzzy"):
+        with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
+            model = mm.SoftKMeans(3, form=form, max_seconds=0.0, random_state=0).fit(X)
+        assert model.certificate_.dual <= model.inertia_
+        assert (model.predict(X) == model.labels_).all()
+
+
 def test_a_row_on_a_centre_belongs_to_it():
     model = mm.SoftKMeans(2, form="fuzzy", init=[[0.0], [8.0]], max_iter=1)
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):

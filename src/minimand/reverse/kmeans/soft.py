@@ -174,8 +174,9 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     ) -> Iterator[tuple[tuple[Array, float], float, float]]:
         """Shares and centres in turn, until the objective falls by too little."""
         last, step = np.inf, 0
-        while True:
+        with undisturbed():  # so that there is a model, whatever the limit
             primal, sums, masses = _pass(rows, form, centers)
+        while True:
             primal = min(primal, last)
             yield (centers, primal), primal, -np.inf
             if last - primal <= self.tol * scale:
@@ -187,6 +188,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             filled = masses > 0
             centers = centers.copy()
             centers[filled] = sums[filled] / masses[filled, None]
+            primal, sums, masses = _pass(rows, form, centers)
 
     def _check_parameters(self) -> None:
         self._check_limits()
