@@ -77,10 +77,17 @@ class LowRank(Features):
         return self.fit_formed(X)
 
     def fit_formed(self, X: Any, weights: Array | None = None) -> Array:
-        """`fit_transform` of rows of these weights, which the kernel counts as copies."""
+        """`fit_transform` of rows of these weights, which the kernel counts as copies.
+
+        A row of weight zero is no landmark.
+        """
         x = self._bound_rows(X, weights)
-        found = self._learnt(x)
-        return self._formed(x) if found is None else found
+        if weights is None or weights.all():
+            found = self._learnt(x)
+            return self._formed(x) if found is None else found
+        self._learnt(x[np.flatnonzero(weights)])
+        self.pivots_ = None  # numbers among these rows
+        return self._formed(x)
 
     def _formed(self, x: Any) -> Array:
         """φ̂(x), with what it leaves out of the kernel."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from .._base.typing import Array
 from ..features.low_rank import LowRank
-from ..kernels import REGISTRY
-from ..kernels.rows import picked
 from .finite_squares import with_finite_values
 
 
@@ -21,17 +19,7 @@ class RowFactor(NamedTuple):
 
 
 def factor_of(features: LowRank, X: Any, weights: Array) -> RowFactor:
-    """The factor of rows of these weights, by features that are fitted here.
-
-    A row of weight zero is no landmark, unless X holds the values of the kernel themselves.
-    """
-    kept = np.flatnonzero(weights)
-    if kept.size == weights.size or REGISTRY.get(features.kernel).pairwise:
-        columns = features.fit_formed(X, weights)
-        with_finite_values(features.sizes_, features.kernel_)
-        return RowFactor(columns, np.where(weights > 0, features.remainder_, 0.0))
-    features.fit_formed(picked(X, kept), weights[kept])
+    """The factor of rows of these weights, by features that are fitted here."""
+    columns = features.fit_formed(X, weights)
     with_finite_values(features.sizes_, features.kernel_)
-    rest = np.zeros(weights.size)
-    rest[kept] = features.remainder_
-    return RowFactor(features.transform(X), rest)
+    return RowFactor(columns, np.where(weights > 0, features.remainder_, 0.0))

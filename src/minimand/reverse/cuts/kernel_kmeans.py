@@ -159,7 +159,7 @@ class KernelKMeans(KernelClusters):
             self._map = Nystrom(kernel, rank=rank, random_state=self.random_state)
             columns, rest = factor_of(self._map, X, weights)
             pairs = FactorPairs(columns)
-            self._sizes = self._map.kernel_.sizes(self._map.training_rows(X))
+            self._sizes = self._map.sizes_
         total = float(weights @ pairs.diagonal)
         return Task(pairs, weights, weights, k, total), rest
 
