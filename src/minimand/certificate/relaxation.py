@@ -112,9 +112,8 @@ def top_of_rows(
     s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     charge = 0.0 if remainder is None else float(s @ remainder)
     if min(n, d) > _SIDE:
-        found = _top_of_operator(
-            rows_operator(design, s, mean_of(design, s, centred)), k, tol, random_state
-        )
+        operator = rows_operator(design, s, mean_of(design, s, centred))
+        found = _top_of_operator(operator, k, tol, random_state, threads=not design.sparse)
     else:
         side = _column_matrix if d <= n else _row_matrix
         matrix, removed = side(design, s, centred)
@@ -313,13 +312,30 @@ def _top_of_operator(
     random_state: Any,
     cheap: bool = False,
     start: Array | None = None,
+    *,
+    threads: bool | None = None,
 ) -> TopSum:
-    """Ritz values until the bound by norms is close, or until they are accurate."""
-    rng = np.random.RandomState(random_state)
+    """Ritz values until the bound by norms is close, or until they are accurate.
+
+    ``cheap``: products are, as those of a sparse matrix. ``threads``: whether BLAS computes them;
+    else its threads would be in the way of those that do.
+    """
     k = min(int(k), operator.size)
     if k == 0:
         rounding = EPS * 16 * math.sqrt(operator.size) * abs(operator.trace)
         return _top_of_none(operator.trace, rounding)
+    with nullcontext() if (not cheap if threads is None else threads) else one_blas_thread():
+        return _top_of_ritz(operator, k, tol, np.random.RandomState(random_state), cheap, start)
+
+
+def _top_of_ritz(
+    operator: Operator,
+    k: int,
+    tol: float,
+    rng: np.random.RandomState,
+    cheap: bool,
+    start: Array | None,
+) -> TopSum:
     # No k eigenvalues sum to more than k times the largest that is possible.
     target = tol * min(abs(operator.trace), k * operator.most)
     ritz: Ritz | None = None

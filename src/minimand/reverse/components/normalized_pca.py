@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.parameters import check_count as check_integer
+from ..._base.threads import one_blas_thread
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
@@ -184,6 +185,14 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
             found = by_eigenvalues(problem, k)
             course.record(k - float(found.values.sum()), k - found.bound)
             return found
+        if sparse.issparse(problem.values):  # BLAS would be in the way of the products
+            with one_blas_thread():
+                return self._searched(problem, course)
+        return self._searched(problem, course)
+
+    def _searched(self, problem: Normalized, course: Course) -> Spectral:
+        """By a Krylov space."""
+        k = int(self.n_components)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         start, test = (np.random.RandomState(seed) for seed in seeds)
         ritz = course.follow(ritz_points(problem, k, start, float(self.tol)))
