@@ -7,14 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.linear_system import EPS
-from ..._base.typing import Array
+from ..._base.typing import AnyArray, Array
 from ..._base.watch import look
 from ...certificate.centred import scattered, too_much
 from ...design import Design
 from ...design.dense import DenseDesign
+from ...kernels.tiles import runs, spread
 
 _BYTES = 1 << 19  # of a block of rows; safeguard: it stays in a cache of the processor
 _FEWEST, _MOST = 128, 1024  # rows of a block; safeguard: products of matrices, and their rounding
+_PARTS, _PARTS_BYTES = 16, 1 << 28  # parts of the rows that have sums of their own; safeguards
+_SOME = 1000  # rows that tell the spread; safeguard
 _EPS_SINGLE = float(np.finfo(np.float32).eps)
 
 
@@ -54,20 +57,39 @@ def _in_single(
     n, d = x.shape
     height = min(int(np.clip(_BYTES // max(4 * d, 1), _FEWEST, _MOST)), n)
     # Means of some rows: close enough to those of all that their difference can be put right below.
-    rough = design.centre.astype(np.float32) if centred else np.zeros(d, np.float32)
+    rough = np.zeros(d, np.float32)
+    if centred:
+        rough = _rough_mean(design) if again else design.centre.astype(np.float32)
+    moved = bool(rough.any())
     root = np.sqrt(weights / weights.max()).astype(np.float32)
     even = bool((root == 1).all())
-    matrix, first = np.zeros((d, d)), np.zeros(d)
-    buffer = np.empty((height, d), np.float32)
-    for start in range(0, n, height):
-        look()
-        part, r = x[start : start + height], root[start : start + height]
-        rows = buffer[: len(part)]
-        np.subtract(part, rough, out=rows)
-        if not even:
-            rows *= r[:, None]
-        first += r @ rows
-        matrix += rows.T @ rows
+    sums: dict[int, tuple[Array, Array]] = {}  # of parts of the rows, by their first rows
+
+    def part_of(part: slice) -> None:
+        matrix, first = np.zeros((d, d)), np.zeros(d)
+        buffer = np.empty((height, d), np.float32)
+        for start in range(part.start, part.stop, height):
+            look()
+            rows, r = x[start : min(start + height, part.stop)], root[start : start + height]
+            if moved or not even:
+                rows = np.subtract(rows, rough, out=buffer[: len(rows)])
+            if not even:
+                rows *= r[: len(rows), None]
+            first += r[: len(rows)] @ rows
+            matrix += rows.T @ rows
+        sums[part.start] = matrix, first
+
+    # Every thread has parts of its own: products of such blocks are too small for those of BLAS.
+    parts = int(np.clip(_PARTS_BYTES // (8 * d * d), 1, _PARTS))
+    if parts == 1:
+        part_of(slice(0, n))
+    else:
+        spread(part_of, runs(n, height * -(-n // (height * parts))), x.size)
+    ordered = [sums[start] for start in sorted(sums)]
+    matrix, first = ordered[0]
+    for other, more in ordered[1:]:
+        matrix += other
+        first += more
     # The squares of rounded roots are the weights that were used: the mean is theirs, too.
     used = root.astype(float) ** 2
     total = float(used.sum())
@@ -84,3 +106,12 @@ def _in_single(
     depth = _EPS_SINGLE * height**0.5 + EPS * (n / height) ** 0.5
     whole = max(float(np.trace(matrix)), 0.0) + scale * removed
     return Scatter(matrix, mean, 4.0 * depth * whole)
+
+
+def _rough_mean(design: DenseDesign) -> AnyArray:
+    """Means of some rows; zeros if they are no larger than the spread, so that little cancels."""
+    centre = design.centre
+    some = design.x[:: max(1, design.shape[0] // _SOME)]
+    if float(centre @ centre) <= float(some.var(axis=0, dtype=float).sum()):
+        return np.zeros(centre.size, np.float32)
+    return centre.astype(np.float32)
