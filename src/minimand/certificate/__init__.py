@@ -1,6 +1,17 @@
 """The referee: `judge(objective, point)` bounds the distance of a point from the optimum."""
 
-from .finding import Certificate, Course, Dual, Finding, Judgement, Kind, is_balanced, slack
+from .finding import (
+    Certificate,
+    Course,
+    Dual,
+    Finding,
+    Judgement,
+    Kind,
+    bounded,
+    is_balanced,
+    relative_gap,
+    slack,
+)
 from .measure import UNATTAINED
 from .referee import judge, lifted
 from .together import judge_together
@@ -13,9 +24,11 @@ __all__ = [
     "Finding",
     "Judgement",
     "Kind",
+    "bounded",
     "is_balanced",
     "judge",
     "judge_together",
     "lifted",
+    "relative_gap",
     "slack",
 ]

@@ -20,6 +20,7 @@ from ..audit.foreign.objectives import Problem, problem_of
 from ..certificate import Certificate, judge
 from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
 from ..estimators.inputs.data import check_weights, in_order
+from ..estimators.inputs.kinds import refuse_texts
 from ..estimators.inputs.matrix import learn_width
 from ..estimators.outcome import Part, combined, shortfall
 from ..estimators.problem import score_count, split, stacked
@@ -75,7 +76,7 @@ class Fit:
 
     @property
     def certificate(self) -> Certificate:
-        """Of all outputs together."""
+        """The certificate of all outputs together."""
         return combined(
             [s.certificate for s in self.solutions],
             list(map(Part.of, self.problem.objectives)),
@@ -84,7 +85,7 @@ class Fit:
 
     @property
     def iterations(self) -> list[int]:
-        """Of every output; at least one, unless none was allowed."""
+        """The iterations of every output; at least one, unless none was allowed."""
         return [
             max(s.certificate.iterations, 0 if s.stopped_by == "max_iter=0" else 1)
             for s in self.solutions
@@ -124,6 +125,7 @@ class DropIn(ReadsParameters, CallbackSupportMixin):
         if in_order(X, y, many=self._MANY):
             learn_width(self, X)
         else:
+            refuse_texts(X, "X")
             X, y = validate_data(
                 self,
                 X,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from operator import attrgetter
@@ -20,6 +20,7 @@ from ..problem.objective import Objective, Point
 from .base import Control, Solution, Solver, answered, observe
 from .choose import cheapest_others, choose_solver
 from .history import History
+from .shape import too_large
 from .succession import Succession
 from .view import View
 
@@ -53,7 +54,10 @@ def solve(
             chosen = choose_solver(objective, control, solver)
             if replaceable is None:
                 replaceable = chosen.chosen or (isinstance(solver, str) and solver == "auto")
-            return run(chosen, objective, control, start, replaceable=replaceable)
+            found = run(chosen, objective, control, start, replaceable=replaceable)
+            if not found.converged and _gave_up(chosen, objective, found) and too_large(objective):
+                raise OverflowError
+            return found
         except (OverflowError, np.linalg.LinAlgError) as error:
             raise ValueError("numbers overflow on these data: rescale X and y.") from error
 
@@ -289,7 +293,7 @@ class _Fit:
             observe(control, objective, final, 0, history)  # time ran out before any other record
         elif final.point is objective.null or not (told and history.ends_at(best)):
             history.append(control.state(objective, final, told))
-        history.solver = _in_turn(list(map(_label, solvers)))
+        history.solver, names = _in_turn(map(_label, solvers), map(attrgetter("name"), solvers))
         reasons = [] if self._course is None else self._course.reasons
         history.hand_overs = _told_once(reasons) if reasons else ()
         history.end(certificate.primal, certificate.dual, certificate.gap)
@@ -300,7 +304,7 @@ class _Fit:
             point=final.point,
             slope=final.slope if best is None else best.slope,
             certificate=certificate,
-            solver=_in_turn(list(map(attrgetter("name"), solvers))),
+            solver=names,
             converged=converged,
             stopped_by=stopped_by
             or ("" if converged else control.ended_by or solvers[-1].exhausted),
@@ -308,11 +312,14 @@ class _Fit:
         )
 
 
-def _in_turn(names: list[str]) -> str:
-    """Solvers that ran one after the other; each once if they have taken many turns."""
-    if len(names) <= _TURNS:
-        return " → ".join(names)
-    return " → ".join([*dict.fromkeys(names), f"… ({len(names)} runs)"])
+def _in_turn(*lists: Iterable[str]) -> list[str]:
+    """Lists of solvers that ran in turn, as texts; of many turns, each solver once."""
+    found = []
+    for names in map(list, lists):
+        if len(names) > _TURNS:
+            names = [*dict.fromkeys(names), f"… ({len(names)} runs)"]
+        found.append(" → ".join(names))
+    return found
 
 
 def _told_once(reasons: list[str]) -> tuple[str, ...]:

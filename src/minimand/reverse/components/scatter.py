@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from ..._base.in_order import in_order
 from ..._base.linear_system import EPS
+from ..._base.threads import get_num_threads
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import look
 from ...certificate.centred import scattered, too_much
 from ...design import Design
 from ...design.dense import DenseDesign
-from ...kernels.tiles import runs, spread
+from ...kernels.tiles import runs
 
 _BYTES = 1 << 19  # of a block of rows; safeguard: it stays in a cache of the processor
 _FEWEST, _MOST = 128, 1024  # rows of a block; safeguard: products of matrices, and their rounding
-_PARTS, _PARTS_BYTES = 16, 1 << 28  # parts of the rows that have sums of their own; safeguards
+_PARTS = 8  # sums of parts of the rows, for threads; safeguard: their order is fixed
+_NARROW = 512  # columns, beyond which threads of BLAS share a block, not the rows; safeguard
+_LARGE = 1 << 22  # numbers that are worth threads, some milliseconds; safeguard
 _SOME = 1000  # rows that tell the spread; safeguard
 _EPS_SINGLE = float(np.finfo(np.float32).eps)
 
@@ -63,33 +68,24 @@ def _in_single(
     moved = bool(rough.any())
     root = np.sqrt(weights / weights.max()).astype(np.float32)
     even = bool((root == 1).all())
-    sums: dict[int, tuple[Array, Array]] = {}  # of parts of the rows, by their first rows
 
-    def part_of(part: slice) -> None:
+    def sums(rows: slice) -> tuple[Array, Array]:
+        """Σ rᵢ²(xᵢ − rough)(xᵢ − rough)ᵀ and Σ rᵢ²(xᵢ − rough) of some rows."""
         matrix, first = np.zeros((d, d)), np.zeros(d)
         buffer = np.empty((height, d), np.float32)
-        for start in range(part.start, part.stop, height):
+        for start in range(rows.start, rows.stop, height):
             look()
-            rows, r = x[start : min(start + height, part.stop)], root[start : start + height]
+            part = slice(start, min(start + height, rows.stop))
+            near = x[part]
             if moved or not even:
-                rows = np.subtract(rows, rough, out=buffer[: len(rows)])
+                near = np.subtract(near, rough, out=buffer[: part.stop - start])
             if not even:
-                rows *= r[: len(rows), None]
-            first += r[: len(rows)] @ rows
-            matrix += rows.T @ rows
-        sums[part.start] = matrix, first
+                near *= root[part, None]
+            first += root[part] @ near
+            matrix += near.T @ near
+        return matrix, first
 
-    # Every thread has parts of its own: products of such blocks are too small for those of BLAS.
-    parts = int(np.clip(_PARTS_BYTES // (8 * d * d), 1, _PARTS))
-    if parts == 1:
-        part_of(slice(0, n))
-    else:
-        spread(part_of, runs(n, height * -(-n // (height * parts))), x.size)
-    ordered = [sums[start] for start in sorted(sums)]
-    matrix, first = ordered[0]
-    for other, more in ordered[1:]:
-        matrix += other
-        first += more
+    matrix, first = _summed(sums, n, d, height)
     # The squares of rounded roots are the weights that were used: the mean is theirs, too.
     used = root.astype(float) ** 2
     total = float(used.sum())
@@ -115,3 +111,18 @@ def _rough_mean(design: DenseDesign) -> AnyArray:
     if float(centre @ centre) <= float(some.var(axis=0, dtype=float).sum()):
         return np.zeros(centre.size, np.float32)
     return centre.astype(np.float32)
+
+
+def _summed(
+    sums: Callable[[slice], tuple[Array, Array]], n: int, d: int, height: int
+) -> tuple[Array, Array]:
+    """The sums over all rows; those of parts on threads of their own if columns are few.
+
+    Threads of BLAS would wait for each other at every block of few columns.
+    """
+    if d > _NARROW:
+        return sums(slice(0, n))
+    parts = runs(n, max(height, -(-n // _PARTS)))
+    jobs = min(get_num_threads(), len(parts)) if n * d >= _LARGE else 1
+    matrices, firsts = zip(*in_order(sums, parts, jobs))
+    return np.sum(matrices, axis=0), np.sum(firsts, axis=0)

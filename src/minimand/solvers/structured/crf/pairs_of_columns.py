@@ -15,7 +15,7 @@ from ...._base.typing import AnyArray, Array, IntArray
 from ....design import SparseDesign
 
 _SHARE = 4  # columns with fewer than k/4 weights may be stored by weights; safeguard
-_RARE = 8  # entries of a column up to which it is; safeguard: a common row stays in the cache
+_RARE = 32  # entries of such columns at most: rows of common ones stay cached; measured, CoNLL
 
 
 class TokenEntries(NamedTuple):
@@ -31,7 +31,7 @@ class TokenEntries(NamedTuple):
 
     @staticmethod
     def of(x: Any) -> TokenEntries:
-        """Those of a CSR matrix of which every column has a row in the table."""
+        """The features of a CSR matrix of which every column has a row in the table."""
         none, zeros = np.empty(0, np.int32), np.zeros(x.shape[0] + 1, np.int64)
         own = x.indptr.astype(np.int64), x.indices.astype(np.int32), x.data.astype(np.float64)
         return TokenEntries(*own, zeros, none, none, np.empty(0))

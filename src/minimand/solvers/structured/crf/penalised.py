@@ -20,6 +20,7 @@ import numpy as np
 from .... import _core
 from ...._base.typing import Array
 from ....problem.point import EPS
+from ...steps.krylov import add
 from ..problem import ChainProblem
 from .likelihood import Likelihood, Scores, Terms
 from .metric import Metric, Metrics
@@ -85,6 +86,8 @@ class ChainPoint:
     def gap(self) -> float:
         """A bound of P(w) − min P; infinite without a penalty, unless the slope is zero."""
         problem, loss = self.problem, self.value
+        if not problem.l1:
+            return _strongly_convex(problem.l2, self.steepest)
         return min(
             (1.0 - s) * loss + _young(problem, self.w, self.slope, s)
             for s in _shares(problem, self.slope)
@@ -114,7 +117,7 @@ class SlopedPoint(ChainPoint):
 
     @property
     def loss(self) -> Sloped:
-        """As it was found."""
+        """The loss as it was found with the slope."""
         return self.found
 
 
@@ -151,17 +154,23 @@ def penalty_value(problem: Penalty, w: Array) -> float:
 
 def least_subgradient(problem: Penalty, w: Array, slope: Array) -> Array:
     """g + l2·w + l1·sign(w); where w = 0, g shrunk towards zero by l1."""
-    found = slope + problem.l2 * w
+    found = slope.copy()
+    add(found, problem.l2, w)
     if problem.l1:
         shrunk = np.sign(found) * np.maximum(np.abs(found) - problem.l1, 0.0)
         found = np.where(w == 0, shrunk, found + problem.l1 * np.sign(w))
     return found
 
 
+def _strongly_convex(l2: float, slope: Array) -> float:
+    """‖∇P‖²/(2·l2)."""
+    if not l2:
+        return 0.0 if not slope.any() else np.inf
+    return 0.5 * _core.dot(slope, slope) / l2
+
+
 def _shares(problem: Penalty, slope: Array) -> set[float]:
     """The shares s of the slope to try: the largest that is legal, and one without an excess."""
-    if not problem.l1:
-        return {1.0}
     most = float(np.abs(slope).max(initial=0.0))
     inside = 1.0 if most <= problem.l1 else problem.l1 / most
     return {1.0, inside} if problem.l2 else {inside}
@@ -173,11 +182,6 @@ def _young(problem: Penalty, w: Array, slope: Array, s: float) -> float:
     With c = soft(v, l1) they are (c − l2·w)²/(2·l2) and |w|·l1 − w·(v − c).
     """
     l1, l2 = problem.l1, problem.l2
-    if not l1 and not l2:
-        return 0.0 if not slope.any() else np.inf
-    if not l1:
-        rest = slope + l2 * w
-        return 0.5 * _core.dot(rest, rest) / l2
     v = -s * slope
     excess = np.sign(v) * np.maximum(np.abs(v) - l1, 0.0)
     kinked = np.maximum(l1 * np.abs(w) - w * (v - excess), 0.0)
@@ -246,7 +250,7 @@ class ChainModel(Model):
         return self.likelihood.direct is not None
 
     def point(self, w: Array) -> ChainPoint:
-        """By the fused pass over sparse features if there is one."""
+        """The point of these weights, by the fused pass over sparse features if there is one."""
         fused = self.likelihood.direct
         return self.scored(w) if fused is None else SlopedPoint(self.problem, w, fused.at(w))
 
@@ -255,7 +259,7 @@ class ChainModel(Model):
         return Metrics(self.problem)
 
     def metric(self, terms: Terms) -> Metric:
-        """That of single tokens; of sparse features the strongest weights are taken together."""
+        """The metric of single tokens; strong weights of sparse features are taken together."""
         problem, found = self.problem, self._metrics.at(terms)
         sparse = self.likelihood.direct
         if sparse is None or found.close or problem.l1 or not problem.l2:
@@ -266,17 +270,17 @@ class ChainModel(Model):
         return with_strong_weights(found, problem, sparse, curvature, p)
 
     def bend(self, along: Scores) -> float:
-        """By one pass over the chains."""
+        """The curvature along a direction, by one pass over the chains."""
         return self.likelihood.product(along).dot(along)
 
     def hessian_product(self, v: Array) -> tuple[Array, Scores]:
-        """By one pass over the chains and two products with the data."""
+        """(H + l2)·v, by one pass over the chains and two products with the data."""
         along = self.likelihood.scores(v)
         image = self.likelihood.in_weights(self.likelihood.product(along))
         image += self.problem.l2 * v
         return image, along
 
     def scores_with(self, unary: Array, w: Array) -> Scores:
-        """Those of transitions, start and stop are the weights themselves."""
+        """The scores; those of transitions, start and stop are the weights themselves."""
         weights = self.problem.layout.weights(w, coef=False)
         return Scores(unary, weights.transitions, weights.start, weights.stop)
