@@ -197,6 +197,12 @@ class DenseDesign(Design):
         sample = self.x[:: max(1, self.shape[0] // _SAMPLE)]
         return sample.mean(axis=0, dtype=np.float64)
 
+    def with_centre(self, centre: Array) -> DenseDesign:
+        """The same rows, whose sums are taken about another point than the mean of some."""
+        found = DenseDesign(self.x)
+        found.centre = centre
+        return found
+
     @property
     def from_first_row(self) -> DenseDesign:
         """The same, but with columns that are far from zero minus their number in the first row.
