@@ -19,7 +19,7 @@ template <class Scalar>
 void scores_of(const DenseMatrix<Scalar>& matrix, Range rows, std::span<const double> v,
                std::span<double> scores) {
   if (matrix.by_rows) {
-    add_line_dots(matrix, Tile{rows, {0, matrix.length}}, v, scores);
+    add_line_dots(matrix, Tile{rows, {0, matrix.length}}, v, 1, scores);
   } else {
     add_line_sums(matrix, Tile{{0, matrix.lines}, rows}, v, scores);
   }
@@ -31,7 +31,7 @@ void combine_rows(const DenseMatrix<Scalar>& matrix, Range rows, std::span<const
   if (matrix.by_rows) {
     add_line_sums(matrix, Tile{rows, {0, matrix.length}}, weights, g);
   } else {
-    add_line_dots(matrix, Tile{{0, matrix.lines}, rows}, weights, g);
+    add_line_dots(matrix, Tile{{0, matrix.lines}, rows}, weights, 1, g);
   }
 }
 

@@ -53,12 +53,7 @@ void all_line_dots(const DenseMatrix<Scalar>& matrix, std::span<const double> x,
     const std::span<double> own = sums.of(shares.over_result ? 0 : part);
     const Tile whole =
         shares.over_result ? Tile{range, {0, matrix.length}} : Tile{{0, matrix.lines}, range};
-    for_each_tile(whole, [&](Tile tile) {
-      for (std::size_t c = 0; c < width; ++c) {
-        add_line_dots(matrix, tile, x.subspan(c * matrix.length, matrix.length),
-                      own.subspan(c * matrix.lines, matrix.lines));
-      }
-    });
+    for_each_tile(whole, [&](Tile tile) { add_line_dots(matrix, tile, x, width, own); });
   });
   sums.add_up();
 }

@@ -58,6 +58,65 @@ MINIMAND_INLINE void line_dots(const DenseMatrix<Scalar>& matrix, Tile tile,
   for (; l < tile.lines.end; ++l) to[l] += dot(base + l * stride, from, n);
 }
 
+/// Each load of four lines serves several vectors, and each load of these four lines: with three
+/// vectors, all sums stay in registers.
+template <std::size_t kVectors, class Scalar>
+MINIMAND_INLINE void several_line_dots(const DenseMatrix<Scalar>& matrix, Tile tile,
+                                       const double* x, double* out) {
+  const std::size_t n = tile.positions.end - tile.positions.begin;
+  const Scalar* base = matrix.values.data() + tile.positions.begin;
+  const double* from[kVectors];
+  for (std::size_t c = 0; c < kVectors; ++c) from[c] = x + c * matrix.length + tile.positions.begin;
+  std::size_t l = tile.lines.begin;
+  for (; l + 4 <= tile.lines.end; l += 4) {
+    const Scalar* line = base + l * matrix.stride;
+    Lanes sums[4][kVectors] = {};
+    std::size_t p = 0;
+    for (; p + kLanes <= n; p += kLanes) {
+      Lanes here[kVectors];
+#pragma GCC unroll 3
+      for (std::size_t c = 0; c < kVectors; ++c) here[c] = load_lanes(from[c] + p);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < 4; ++r) {
+        const Lanes numbers = load_lanes(line + r * matrix.stride + p);
+#pragma GCC unroll 3
+        for (std::size_t c = 0; c < kVectors; ++c) sums[r][c] += numbers * here[c];
+      }
+    }
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < 4; ++r) {
+#pragma GCC unroll 3
+      for (std::size_t c = 0; c < kVectors; ++c) {
+        double sum = sum_lanes(sums[r][c]);
+        for (std::size_t i = p; i < n; ++i) {
+          sum += static_cast<double>(line[r * matrix.stride + i]) * from[c][i];
+        }
+        out[c * matrix.lines + l + r] += sum;
+      }
+    }
+  }
+  for (; l < tile.lines.end; ++l) {
+    for (std::size_t c = 0; c < kVectors; ++c) {
+      out[c * matrix.lines + l] += dot(base + l * matrix.stride, from[c], n);
+    }
+  }
+}
+
+template <class Scalar>
+MINIMAND_INLINE void all_dots(const DenseMatrix<Scalar>& matrix, Tile tile,
+                              std::span<const double> x, std::size_t width, std::span<double> out) {
+  const std::size_t length = matrix.length, lines = matrix.lines;
+  std::size_t c = 0;
+  for (; c + 3 <= width; c += 3) {
+    several_line_dots<3>(matrix, tile, x.data() + c * length, out.data() + c * lines);
+  }
+  if (c + 2 == width) {
+    several_line_dots<2>(matrix, tile, x.data() + c * length, out.data() + c * lines);
+  } else if (c < width) {
+    line_dots(matrix, tile, x.subspan(c * length, length), out.subspan(c * lines, lines));
+  }
+}
+
 /// to += w0 line0 + w1 line1 + w2 line2 + w3 line3: four lines share each load and store of out.
 template <class Scalar>
 MINIMAND_INLINE void add_four(const Scalar* const* lines, const double* weights, std::size_t n,
@@ -105,8 +164,9 @@ MINIMAND_INLINE void line_sums(const DenseMatrix<Scalar>& matrix, Tile tile,
 
 #define MINIMAND_KERNELS(Scalar)                                                         \
   MINIMAND_CLONES void add_line_dots(const DenseMatrix<Scalar>& matrix, Tile tile,       \
-                                     std::span<const double> x, std::span<double> out) { \
-    line_dots(matrix, tile, x, out);                                                     \
+                                     std::span<const double> x, std::size_t width,       \
+                                     std::span<double> out) {                            \
+    all_dots(matrix, tile, x, width, out);                                               \
   }                                                                                      \
   MINIMAND_CLONES void add_line_sums(const DenseMatrix<Scalar>& matrix, Tile tile,       \
                                      std::span<const double> x, std::span<double> out) { \

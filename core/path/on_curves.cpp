@@ -1,5 +1,6 @@
 #include "path/on_curves.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -20,6 +21,7 @@ constexpr double kInside =
 constexpr double kRounding = 1e-12;  // share of the loss; safeguard
 constexpr int kShifts = 50;          // Newton steps of the constant; safeguard
 constexpr double kBalanced = 1e-9;   // share of the slope's terms before the last step; safeguard
+constexpr double kReached = 0.99;    // share of a bound: such slopes may reach it soon; safeguard
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 /// An estimate of the gap, from how far a mean of squares of the same scale would be from its
@@ -37,9 +39,10 @@ template <class Scalar>
 std::size_t PathOnCurves::solve(const DenseMatrix<Scalar>& matrix, const LogisticRows& rows,
                                 const OlderCurvature& older, const PathGrid& grid,
                                 std::size_t first, bool started, const CurveGoal& goal) {
-  const std::size_t n = rows.y.size(), m = older.gram.count;
+  const std::size_t n = rows.y.size(), m = matrix.columns();
   for (auto* by_row : {&z_, &moved_, &along_, &gradient_, &curvature_, &value_}) by_row->resize(n);
-  for (auto* by_column : {&slope_, &linear_, &new_, &step_, &l1_, &l2_}) by_column->resize(m);
+  for (auto* by_column : {&slope_, &new_, &step_}) by_column->resize(m);
+  gram_.begin(older);
   const auto row = [&](std::size_t k) { return grid.coefs.subspan(k * m, m); };
   for (std::size_t k = first; k < grid.alphas.size(); ++k) {
     if (k > 0 && !(k == first && started)) {
@@ -66,7 +69,8 @@ bool PathOnCurves::settle(const DenseMatrix<Scalar>& matrix, const LogisticRows&
     if (stopping()) return false;
     const double growth = total / older.total;
     const double grown = growth > 0.0 && std::isfinite(growth) ? growth : 1.0;
-    if (!minimise_model(older, penalties, w, grown, goal)) return false;
+    enter_reached(matrix, older, penalties, w);
+    if (!minimise_model(penalties, w, grown, goal)) return false;
     dense_matvec(matrix, step_, 1, along_);
     const double shift = -sum_of(older.mean, step_);
     for (double& value : along_) value += shift;
@@ -79,31 +83,51 @@ bool PathOnCurves::settle(const DenseMatrix<Scalar>& matrix, const LogisticRows&
   return false;
 }
 
+void PathOnCurves::forget() {
+  model_.forget();
+  gram_.clear();
+}
+
+/// Columns come into the Gram when they are in the model, or may leave zero in the next step.
+template <class Scalar>
+void PathOnCurves::enter_reached(const DenseMatrix<Scalar>& matrix, const OlderCurvature& older,
+                                 Penalties penalties, std::span<const double> w) {
+  reached_.clear();
+  for (std::size_t j = 0; j < w.size(); ++j) {
+    if (gram_.has(j)) continue;
+    const bool inside = std::fabs(slope_[j]) <= kReached * penalties.l1[j];
+    if (w[j] != 0.0 || !inside) reached_.push_back(j);
+  }
+  if (!reached_.empty()) gram_.enter(matrix, older, reached_);
+}
+
 /// new_ and step_: the minimiser of the model, which is divided by the growth of the curvature so
 /// that its Gram and factor are kept. False if it is where w is.
-bool PathOnCurves::minimise_model(const OlderCurvature& older, Penalties penalties,
-                                  std::span<const double> w, double grown, const CurveGoal& goal) {
-  const std::size_t m = w.size();
-  const std::vector<double> nothing(m);
-  gradient_at(older.gram, nothing, w, linear_);
-  double square = goal.scale / grown;
-  for (std::size_t j = 0; j < m; ++j) {
-    const double slope = slope_[j] / grown;
-    linear_[j] = slope - linear_[j];
-    square -= w[j] * (slope + linear_[j]);
-    l1_[j] = penalties.l1[j] / grown;
-    l2_[j] = penalties.l2[j] / grown;
-    new_[j] = w[j];
+bool PathOnCurves::minimise_model(Penalties penalties, std::span<const double> w, double grown,
+                                  const CurveGoal& goal) {
+  const auto columns = gram_.columns();
+  const std::size_t count = columns.size();
+  for (auto* held : {&start_, &linear_, &found_, &l1_, &l2_}) held->resize(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t j = columns[k];
+    start_[k] = found_[k] = w[j];
+    linear_[k] = slope_[j] / grown;
+    l1_[k] = penalties.l1[j] / grown;
+    l2_[k] = penalties.l2[j] / grown;
   }
   const double one = 1.0;
-  const PathGrid single{{&one, 1}, l1_, l2_, new_};
-  model_.solve({older.gram, linear_, square}, single, 0, true,
+  const PathGrid single{{&one, 1}, l1_, l2_, found_};
+  model_.solve({gram_.view(), linear_, goal.scale / grown, start_}, single, 0, true,
                {goal.model_gap / grown, goal.rounds});
+  std::fill(new_.begin(), new_.end(), 0.0);
+  std::fill(step_.begin(), step_.end(), 0.0);
   bool moves = false;
-  for (std::size_t j = 0; j < m; ++j) {
-    step_[j] = new_[j] - w[j];
-    if (!std::isfinite(step_[j])) return false;
-    moves |= step_[j] != 0.0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double step = found_[k] - start_[k];
+    if (!std::isfinite(step)) return false;
+    new_[columns[k]] = found_[k];
+    step_[columns[k]] = step;
+    moves |= step != 0.0;
   }
   return moves;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dense/matrix.hpp"
+#include "path/older_gram.hpp"
 #include "path/on_gram.hpp"
 
 namespace minimand {
@@ -16,14 +17,6 @@ struct LogisticRows {
   std::span<const double> y;
   std::span<const double> offset;  // empty: zero
   bool free_constant;
-};
-
-/// The Gram of the columns under older curvatures, whose sum was `total`, with the means of the
-/// columns (zero if the constant is not free).
-struct OlderCurvature {
-  GramView gram;
-  std::span<const double> mean;
-  double total;
 };
 
 /// What to reach at every alpha: an estimate of the gap on these columns. A quadratic model is
@@ -38,7 +31,8 @@ struct CurveGoal {
 
 /// Minimisers of the mean logistic loss + sum l1 |w| + 0.5 sum l2 w^2 along a path, on few columns:
 /// quadratic models with an older curvature and the slopes of where the model is, each followed by
-/// a line search on the scores.
+/// a line search on the scores. The Gram of that curvature is kept from one call to the next; it
+/// has only columns in the model, or with slopes that reach their bound.
 class PathOnCurves {
  public:
   /// As PathOnGram::solve: one row of the grid after the other, from row `first` on. Returns the
@@ -48,16 +42,19 @@ class PathOnCurves {
                     const OlderCurvature& older, const PathGrid& grid, std::size_t first,
                     bool started, const CurveGoal& goal);
 
-  /// To be called when the Gram is another one.
-  void forget() { model_.forget(); }
+  /// To be called when the older curvatures are others.
+  void forget();
 
  private:
   template <class Scalar>
   bool settle(const DenseMatrix<Scalar>& matrix, const LogisticRows& rows,
               const OlderCurvature& older, Penalties penalties, std::span<double> w,
               const CurveGoal& goal);
-  bool minimise_model(const OlderCurvature& older, Penalties penalties, std::span<const double> w,
-                      double grown, const CurveGoal& goal);
+  template <class Scalar>
+  void enter_reached(const DenseMatrix<Scalar>& matrix, const OlderCurvature& older,
+                     Penalties penalties, std::span<const double> w);
+  bool minimise_model(Penalties penalties, std::span<const double> w, double grown,
+                      const CurveGoal& goal);
   double derivatives(const LogisticRows& rows, std::span<const double> z);
   bool centre(const LogisticRows& rows);
   double slope_at(const LogisticRows& rows, Penalties penalties, std::span<const double> w,
@@ -66,8 +63,11 @@ class PathOnCurves {
   double line_search(const LogisticRows& rows, Penalties penalties, std::span<const double> w);
 
   PathOnGram model_;
+  OlderGram gram_;
   std::vector<double> z_, moved_, along_, gradient_, curvature_, value_;  // by row
-  std::vector<double> slope_, linear_, new_, step_, l1_, l2_;             // by column
+  std::vector<double> slope_, new_, step_;                                // by column
+  std::vector<double> start_, linear_, found_, l1_, l2_;                  // by column of the Gram
+  std::vector<std::size_t> reached_;
 };
 
 }  // namespace minimand

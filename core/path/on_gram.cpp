@@ -2,6 +2,7 @@
 
 #include "common/watch.hpp"
 #include "path/gap.hpp"
+#include "scalar/functions.hpp"
 #include "support/minimiser.hpp"
 
 namespace minimand {
@@ -17,8 +18,10 @@ constexpr double kShareOfGap = 1e-6;  // that a single column may leave to gain 
 MINIMAND_INLINE double gap_here(const SquaredMean& loss, std::span<const double> gradient,
                                 std::span<const double> w, Penalties penalties) {
   double square = loss.square;
+  const double* const origin = loss.origin.empty() ? nullptr : loss.origin.data();
   for (std::size_t j = 0; j < w.size(); ++j) {
-    square += w.data()[j] * (gradient.data()[j] + loss.q.data()[j]);
+    const double moved = origin != nullptr ? w.data()[j] - origin[j] : w.data()[j];
+    square += moved * (gradient.data()[j] + loss.q.data()[j]);
   }
   return squared_gap(square > 0.0 ? square : 0.0, gradient, w, penalties).gap;
 }
@@ -72,7 +75,7 @@ std::size_t PathOnGram::solve(const SquaredMean& loss, const PathGrid& grid, std
 
 bool PathOnGram::settle(const SquaredMean& loss, Penalties penalties, std::span<double> w,
                         PathGoal goal) {
-  gradient_at(loss.gram, loss.q, w, gradient_);
+  find_gradient(loss, w);
   for (std::size_t round = 0;; ++round) {
     if (gap_on_gram(loss, gradient_, w, penalties) <= goal.gap) return true;
     if (round == goal.rounds || stopping()) return false;
@@ -81,9 +84,26 @@ bool PathOnGram::settle(const SquaredMean& loss, Penalties penalties, std::span<
     if (gap_on_gram(loss, gradient_, w, penalties) <= goal.gap) return true;
     if (!newton_.step(loss.gram, penalties, w, gradient_)) return false;
     if (round != kPatience) continue;
-    settle_on_gram(loss.gram, loss.q, w, penalties, kShareOfGap * goal.gap, newton_);
-    gradient_at(loss.gram, loss.q, w, gradient_);
+    settle_on_few(loss, penalties, w, kShareOfGap * goal.gap);
+    find_gradient(loss, w);
   }
+}
+
+/// gradient_ = q + G(w - origin): where w is the origin, nothing is multiplied.
+void PathOnGram::find_gradient(const SquaredMean& loss, std::span<const double> w) {
+  moved_.assign(w.begin(), w.end());
+  if (!loss.origin.empty()) add_scaled(moved_, -1.0, loss.origin);
+  gradient_at(loss.gram, loss.q, moved_, gradient_);
+}
+
+void PathOnGram::settle_on_few(const SquaredMean& loss, Penalties penalties, std::span<double> w,
+                               double tol) {
+  std::vector<double> at_zero(loss.q.begin(), loss.q.end());
+  if (!loss.origin.empty()) {
+    for (std::size_t j = 0; j < w.size(); ++j) moved_[j] = -loss.origin[j];
+    gradient_at(loss.gram, loss.q, moved_, at_zero);
+  }
+  settle_on_gram(loss.gram, at_zero, w, penalties, tol, newton_);
 }
 
 }  // namespace minimand

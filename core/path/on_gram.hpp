@@ -9,11 +9,12 @@
 
 namespace minimand {
 
-/// 0.5 w'Gw + q'w + 0.5 square, never negative: a mean of squares.
+/// 0.5 v'Gv + q'v + 0.5 square with v = w - origin, never negative: a mean of squares.
 struct SquaredMean {
   GramView gram;
   std::span<const double> q;
   double square;
+  std::span<const double> origin = {};  // empty: zero
 };
 
 /// One problem per alpha; `l1`, `l2` and `coefs` have a row of q.size() numbers for each.
@@ -61,9 +62,11 @@ class PathOnGram {
 
  private:
   bool settle(const SquaredMean& loss, Penalties penalties, std::span<double> w, PathGoal goal);
+  void find_gradient(const SquaredMean& loss, std::span<const double> w);
+  void settle_on_few(const SquaredMean& loss, Penalties penalties, std::span<double> w, double tol);
 
   SupportNewton newton_;
-  std::vector<double> gradient_;
+  std::vector<double> gradient_, moved_;
 };
 
 }  // namespace minimand

@@ -42,8 +42,8 @@ std::size_t solve(PathOnGram& path, const Array& G, const Array& q, double squar
 
 /// (mass, y, offset or None, whether a constant is free).
 using Rows = std::tuple<Array, Array, std::optional<Array>, bool>;
-/// (G, means of the columns, sum of the curvatures).
-using Older = std::tuple<Array, Array, double>;
+/// (G of the first columns, curvatures, means of the columns, sum of the curvatures).
+using Older = std::tuple<Array, Array, Array, double>;
 /// (alphas, l1, l2, coefs), a row of the last three per alpha.
 using Problems = std::tuple<Array, Array, Array, MutableArray>;
 /// (gap, gap of a model, scale, steps, rounds of a model).
@@ -59,13 +59,14 @@ std::size_t solve_curves(PathOnCurves& path, const Array& X, const Rows& rows, c
     const LogisticRows loss{
         vector<double>(mass, "mass", n), vector<double>(y, "y", n),
         offset ? vector<double>(*offset, "offset", n) : std::span<const double>{}, free_constant};
-    const auto& [G, mean, total] = older;
+    const auto& [G, h, mean, total] = older;
     check_elements<double>(G, "G");
-    if (G.ndim() != 2 || G.shape(0) != m || G.shape(1) != m) {
-      value_problem("G must be a square matrix with a row for every column of X");
+    if (G.ndim() != 2 || G.shape(0) > m || G.shape(1) != G.shape(0)) {
+      value_problem("G must be a square matrix with a row for some of the first columns of X");
     }
     const std::span<const double> values(static_cast<const double*>(G.data()), G.size());
-    const OlderCurvature curvature{{values, m, m}, vector<double>(mean, "mean", m), total};
+    const OlderCurvature curvature{values, G.shape(0), vector<double>(h, "h", n),
+                                   vector<double>(mean, "mean", m), total};
     const auto& [alphas, l1, l2, coefs] = problems;
     const auto places = vector<double>(alphas, "alphas");
     const std::size_t count_of = places.size();
@@ -117,8 +118,9 @@ void bind_path(nb::module_& m) {
           "solve", &solve_curves, arg("X"), arg("rows"), arg("older"), arg("problems"),
           arg("first"), arg("started"), arg("goal"),
           "Minimise the mean of log(1 + exp(-y z)) + sum l1|w| + sum l2 w^2/2 for a row of "
-          "coefs per alpha, in place, by models with the Gram G of older curvatures. Rows settled.")
-      .def("forget", &PathOnCurves::forget, "To be called when another Gram comes next.");
+          "coefs per alpha, in place, by models with the Gram of older curvatures h, of which G is "
+          "that of the first columns. Rows settled.")
+      .def("forget", &PathOnCurves::forget, "To be called when other curvatures come next.");
   m.def("steps_ahead", &steps_ahead, arg("before"), arg("last"), arg("alpha"),
         "How often the step between two alphas leads on to a third; 0 if that is no line to draw.");
   m.def("drawn_on", &drawn_on, arg("before"), arg("last"), arg("ahead"),

@@ -142,6 +142,7 @@ def residual_rows(
     Z: _Vector, y: _Vector, mass: _Vector, centre: bool, shifts: _Vector
 ) -> tuple[_Vector, _Vector]: ...
 def residual_shift(z: _Vector, y: _Vector, mass: _Vector) -> float: ...
+def huber_scale(r: _Vector, mass: _Vector, knot: float) -> tuple[float, float]: ...
 def separable_value(l1: _Vector, l2: _Vector, w: _Vector) -> float: ...
 def separable_young(l1: _Vector, l2: _Vector, w: _Vector, v: _Vector) -> _Vector: ...
 def largest_scale(v: _Vector, limit: _Vector) -> float: ...
@@ -596,7 +597,7 @@ class PathOnCurves:
         self,
         X: _Matrix,
         rows: tuple[_Vector, _Vector, _Vector | None, bool],
-        older: tuple[_Vector, _Vector, float],
+        older: tuple[_Vector, _Vector, _Vector, float],
         problems: tuple[_Vector, _Vector, _Vector, _Vector],
         first: int,
         started: bool,
@@ -639,6 +640,7 @@ def smooth_steps(
     psi: _SmoothPsi,
     rows: tuple[_Vector, _Vector, _Vector],
     l2: _Vector,
+    l1: _Vector,
     centre: _Vector,
     intercept: bool,
     w: _Vector,

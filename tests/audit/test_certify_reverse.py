@@ -108,3 +108,12 @@ def test_bounds_by_random_vectors_say_so():
     assert exact.certain
     assert "certain" not in repr(exact)
     assert not mm.KMeans(4, random_state=0).fit(wide).certificate_.certain
+
+
+def test_models_of_rows_alone_that_it_does_not_take():
+    from minimand.sklearn import SpectralEmbedding
+
+    with pytest.raises(TypeError, match="takes no SpectralEmbedding: its certificate_"):
+        mm.certify(SpectralEmbedding(1, affinity="rbf").fit(np.arange(12.0).reshape(6, 2)), [[1.0]])
+    with pytest.raises(TypeError, match="needs X and y"):
+        mm.certify(mm.Regressor().fit([[1.0], [2.0]], [1.0, 2.0]), [[1.0]])

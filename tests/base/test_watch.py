@@ -15,7 +15,7 @@ from sklearn.preprocessing import scale
 import minimand as mm
 import minimand.sklearn as drop_in
 from minimand._base import watch
-from minimand.audit import certify as audit
+from minimand.audit import examination as audit
 from minimand.selection import trials
 from minimand.solvers import loop
 

@@ -7,7 +7,7 @@ import pytest
 
 import minimand as mm
 from minimand.design import as_design
-from minimand.problem.objective import Objective
+from minimand.problem.objective import Objective, Point
 
 NAMES = "spread", "root_spread", "column_norms"
 
@@ -68,3 +68,15 @@ def test_a_fact_is_computed_once_whoever_asks_first():
     _ = other.free_basis
     assert base.basis_of(np.array([0, 1])) is other.free_basis
     assert other.meter.passes == passes + 1  # for the basis alone
+
+
+def test_sizes_of_used_columns_are_kept_for_the_next_model():
+    base = objective(d=20, penalty=mm.L1())
+    size = np.sqrt(base.mass @ base.design.x**2)
+    for used in ([3, 7], [3, 7, 11], [0], []):
+        w = np.zeros(20)
+        w[used] = np.arange(1.0, len(used) + 1)
+        found = base.reach(Point(w, -0.5, base.design.matvec(w)))
+        assert found == pytest.approx(size @ np.abs(w) + 0.5, rel=1e-13)
+    assert base.facts.spread is None
+    assert np.flatnonzero(~np.isnan(base.facts.sizes)).tolist() == [0, 3, 7, 11]

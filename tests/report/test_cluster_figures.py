@@ -59,8 +59,9 @@ def test_silhouettes():
     ax.figure.canvas.draw()
 
 
-def test_a_clustering_draws_its_rows_and_centres():
-    model = mm.KMeans(3, random_state=0).fit(X)
+@pytest.mark.parametrize("kind", [mm.KMeans, mm.SoftKMeans])
+def test_a_clustering_draws_its_rows_and_centres(kind):
+    model = kind(3, random_state=0).fit(X)
     ax = model.plot(X)
     drawn = sum(len(points.get_offsets()) for points in ax.collections)
     assert drawn == len(X) + 2 * 3  # every centre is a cross of two colours
@@ -111,6 +112,7 @@ def test_trees_of_divisions_and_choices():
     "model",
     [
         mm.KMeans(3, distance="manhattan", random_state=0),
+        mm.SoftKMeans(3, random_state=0),
         mm.KernelKMeans(3, kernel=mm.RBF(3.0), random_state=0),
         mm.NormalizedCut(3, random_state=0),
     ],

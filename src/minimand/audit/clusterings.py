@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import Array, ArrayLike
@@ -25,6 +26,14 @@ _CENTRES = ("KMeans", "MiniBatchKMeans", "BisectingKMeans")  # of scikit-learn, 
 def takes(model: Any) -> bool:
     """Whether the model has no y: a `Reverse` estimator, or a peer of one in scikit-learn."""
     return isinstance(model, Reverse) or _is_foreign(model) or components.takes(model)
+
+
+def needs_no_y(model: Any) -> bool:
+    """Whether a model was fitted on rows alone, as scikit-learn's tags tell."""
+    try:
+        return not get_tags(model).target_tags.required
+    except (AttributeError, TypeError, ValueError):
+        return False
 
 
 def certify_clustering(
@@ -69,10 +78,16 @@ def _judged(model: Any, X: ArrayLike, sample_weight: ArrayLike, thorough: bool) 
     if thorough:
         raise TypeError(
             "thorough=True is for k-means with Euclidean distances, KernelKMeans and "
-            f"NormalizedCut, not for {type(model).__name__}: leave it out."
+            f"NormalizedCut, not for {_name_of(model)}: leave it out."
         )
     found: Certificate = model.judged(X, sample_weight)
     return found
+
+
+def _name_of(model: Any) -> str:
+    distance = getattr(model, "distance", None)
+    name = type(model).__name__
+    return name if distance is None else f"{name} with distance={distance!r}"
 
 
 def _is_foreign(model: Any) -> bool:

@@ -24,6 +24,7 @@ from .._base.threads import one_blas_thread
 from .._base.typing import Array
 from .._base.watch import reason
 from ..design import Design, as_design
+from .centred import scattered
 from .deflated import proved_top
 from .ritz import Above, Operator, Ritz, bounded_above, krylov
 
@@ -111,13 +112,13 @@ def top_of_rows(
     s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     charge = 0.0 if remainder is None else float(s @ remainder)
     if min(n, d) > _SIDE:
-        found = _top_of_operator(
-            rows_operator(design, s, mean_of(design, s, centred)), k, tol, random_state
-        )
+        operator = rows_operator(design, s, mean_of(design, s, centred))
+        found = _top_of_operator(operator, k, tol, random_state, threads=not design.sparse)
     else:
-        matrix = _column_matrix(design, s, centred) if d <= n else _row_matrix(design, s, centred)
+        side = _column_matrix if d <= n else _row_matrix
+        matrix, removed = side(design, s, centred)
         depth = min(n, _ROWS + n / _ROWS) if d <= n else d
-        found = top_of_matrix(matrix, k, depth=depth)
+        found = top_of_matrix(matrix, k, depth=depth, removed=removed)
     if not charge:
         return found
     # No directions at all keep nothing, but centring may: R can lie along the mean of the features.
@@ -247,19 +248,21 @@ def top_of_matrix(
     k: int,
     *,
     depth: float = 1.0,
+    removed: float = 0.0,
     near: Array | None = None,
     slack: float = 0.0,
 ) -> TopSum:
     """The k largest eigenvalues of a symmetric matrix in memory.
 
-    ``depth`` is the number of products that were added up in an entry, which sets its rounding.
+    ``depth`` is the number of products that were added up in an entry, which sets its rounding, and
+    ``removed`` what was subtracted from the trace.
     ``near`` are columns close to the eigenvectors, if any are known: a bound that is at most
     ``slack`` above what they attain is enough then.
     """
     side, total = matrix.shape[0], float(np.trace(matrix))
     k = min(int(k), side)
     if k == 0:
-        return _top_of_none(total, 2.0 * depth * EPS * abs(total))
+        return _top_of_none(total, 2.0 * depth * EPS * (abs(total) + removed))
     with one_blas_thread() if side > _SMALL else nullcontext():
         proved = None
         if near is not None and _FEW * near.shape[1] <= side:
@@ -267,7 +270,7 @@ def top_of_matrix(
         values = largest_eigenvalues(matrix, k)[::-1].copy() if proved is None else proved[0]
     top = max(abs(float(values[0])), abs(total) / side)
     # An error E of the matrix moves the sum by at most k·‖E‖; side·EPS·‖A‖ is LAPACK's.
-    rounding = EPS * (k * side * top + 2.0 * depth * abs(total))
+    rounding = EPS * (k * side * top + 2.0 * depth * (abs(total) + removed))
     bound = (float(values.sum()) if proved is None else proved[1]) + rounding
     rest = max(total - bound, 0.0)
     return TopSum(values, bound, total, rest, rounding, exact=proved is None)
@@ -309,13 +312,30 @@ def _top_of_operator(
     random_state: Any,
     cheap: bool = False,
     start: Array | None = None,
+    *,
+    threads: bool | None = None,
 ) -> TopSum:
-    """Ritz values until the bound by norms is close, or until they are accurate."""
-    rng = np.random.RandomState(random_state)
+    """Ritz values until the bound by norms is close, or until they are accurate.
+
+    ``cheap``: products are, as those of a sparse matrix. ``threads``: whether BLAS computes them;
+    else its threads would be in the way of those that do.
+    """
     k = min(int(k), operator.size)
     if k == 0:
         rounding = EPS * 16 * math.sqrt(operator.size) * abs(operator.trace)
         return _top_of_none(operator.trace, rounding)
+    with nullcontext() if (not cheap if threads is None else threads) else one_blas_thread():
+        return _top_of_ritz(operator, k, tol, np.random.RandomState(random_state), cheap, start)
+
+
+def _top_of_ritz(
+    operator: Operator,
+    k: int,
+    tol: float,
+    rng: np.random.RandomState,
+    cheap: bool,
+    start: Array | None,
+) -> TopSum:
     # No k eigenvalues sum to more than k times the largest that is possible.
     target = tol * min(abs(operator.trace), k * operator.most)
     ritz: Ritz | None = None
@@ -349,15 +369,24 @@ def mean_of(design: Design, weights: Array, centred: bool = True) -> Array:
     return np.asarray(design.moments(weights).first / float(weights.sum()))
 
 
-def _column_matrix(design: Design, s: Array, centred: bool) -> Array:
-    return design.covariance(s).matrix if centred else design.gram(s)
+def _column_matrix(design: Design, s: Array, centred: bool) -> tuple[Array, float]:
+    """The scatter of the rows, and the trace that was subtracted."""
+    if not centred:
+        return design.gram(s), 0.0
+    found = scattered(design, s)
+    return found.matrix, found.removed
 
 
-def _row_matrix(design: Design, s: Array, centred: bool) -> Array:
-    """S^½(X − 1x̄ᵀ)(X − 1x̄ᵀ)ᵀS^½."""
-    centre = mean_of(design, s) if centred else None
+def _row_matrix(design: Design, s: Array, centred: bool) -> tuple[Array, float]:
+    """S^½(X − 1x̄ᵀ)(X − 1x̄ᵀ)ᵀS^½, and the trace that was subtracted."""
     root = np.sqrt(s)
-    return design.row_gram(centre=centre) * np.outer(root, root)
+    if not centred:
+        return design.row_gram() * np.outer(root, root), 0.0
+    centre = mean_of(design, s)
+    # Dense rows are centred before they are multiplied: the rounding of the mean is left.
+    share = 1.0 if design.sparse else EPS
+    removed = share * float(s.sum()) * float(centre @ centre)
+    return design.row_gram(centre=centre) * np.outer(root, root), removed
 
 
 def _dense(K: Any) -> Array:

@@ -23,6 +23,7 @@ import numpy as np
 from scipy import linalg
 
 from .._base.linear_system import EPS
+from .._base.threads import one_blas_thread
 from .._base.typing import Array
 from .._base.watch import reason
 
@@ -104,11 +105,14 @@ def krylov(
         new = slice(used, used + block.shape[1])
         used = new.stop
         basis[:, new], images[:, new] = block, image
-        square[:used, new] = basis[:, :used].T @ image
-        square[new, :used] = square[:used, new].T
-        found = rayleigh_ritz(basis[:, :used], images[:, :used], width, square[:used, :used])
+        # NumPy and SciPy have a BLAS each, whose threads would wait for each other, spinning.
+        with one_blas_thread():
+            square[:used, new] = basis[:, :used].T @ image
+            square[new, :used] = square[:used, new].T
+            found = rayleigh_ritz(basis[:, :used], images[:, :used], width, square[:used, :used])
         yield found
-        block = orthonormal(image, basis[:, :used])
+        with one_blas_thread():
+            block = orthonormal(image, basis[:, :used])
         if used + width > room:
             used = found.values.size
             basis[:, :used], images[:, :used] = found.vectors, found.images

@@ -26,7 +26,8 @@ from .rough import RoughProducts, floats
 from .sparse import SparseDesign
 
 _BLOCK_BYTES = 1 << 22  # bytes of a row block as float64; safeguard: fits a cache
-_WIDE = 8  # vectors, from which BLAS's matrix product is used; safeguard
+_WIDE = 8, 20  # vectors, from which BLAS beats sums of lines, and dots with long lines; measured
+_LONG = 64  # numbers in a long line; measured with 10 vectors: BLAS wins on 50, the core on 64
 _SAMPLE = 1000  # rows for a rough mean, or a rough share of zeros; safeguard
 _FEW = 0.3  # share of numbers that are not zero, below which products leave zeros out; measured
 
@@ -126,7 +127,7 @@ class DenseDesign(Design):
         """X w."""
         if w.ndim == 2 and self._nonzeros is not None:
             return self._nonzeros.matvec(w)
-        if w.ndim == 2 and self._wide(w):
+        if w.ndim == 2 and self._wide(w, self._rows_together):
             return np.ascontiguousarray(self.x @ w)
         return _core.dense_matvec(self.x, np.ascontiguousarray(w))
 
@@ -134,21 +135,24 @@ class DenseDesign(Design):
         """Xᵀ u."""
         if u.ndim == 2 and self._nonzeros is not None:
             return self._nonzeros.rmatvec(u)
-        if u.ndim == 2 and self._wide(u):
+        if u.ndim == 2 and self._wide(u, not self._rows_together):
             return np.ascontiguousarray(self.x.T @ u)
         return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
 
     def scores_of(self, coefs: Array) -> Array:
         """Coefs Xᵀ."""
-        return coefs @ self.x.T if self._wide(coefs.T) else super().scores_of(coefs)
+        wide = self._wide(coefs.T, self._rows_together)
+        return coefs @ self.x.T if wide else super().scores_of(coefs)
 
     def slopes_of(self, u: Array) -> Array:
         """U X."""
-        return u @ self.x if self._wide(u.T) else super().slopes_of(u)
+        wide = self._wide(u.T, not self._rows_together)
+        return u @ self.x if wide else super().slopes_of(u)
 
-    def _wide(self, operand: Array) -> bool:
+    def _wide(self, operand: Array, dots: bool) -> bool:
         """Whether there are so many vectors that BLAS is faster than the core's product."""
-        return operand.shape[1] >= _WIDE and self.x.dtype == np.float64
+        long = self.shape[self._rows_together] >= _LONG
+        return operand.shape[1] >= _WIDE[dots and long] and self.x.dtype == np.float64
 
     @cached_property
     def access(self) -> Access:
@@ -192,6 +196,12 @@ class DenseDesign(Design):
         """
         sample = self.x[:: max(1, self.shape[0] // _SAMPLE)]
         return sample.mean(axis=0, dtype=np.float64)
+
+    def with_centre(self, centre: Array) -> DenseDesign:
+        """The same rows, whose sums are taken about another point than the mean of some."""
+        found = DenseDesign(self.x)
+        found.centre = centre
+        return found
 
     @property
     def from_first_row(self) -> DenseDesign:

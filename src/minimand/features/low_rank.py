@@ -74,9 +74,20 @@ class LowRank(Features):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Choose the landmarks and give φ̂(X)."""
-        x = self._bound_rows(X)
-        found = self._learnt(x)
-        return self._formed(x) if found is None else found
+        return self.fit_formed(X)
+
+    def fit_formed(self, X: Any, weights: Array | None = None) -> Array:
+        """`fit_transform` of rows of these weights, which the kernel counts as copies.
+
+        A row of weight zero is no landmark.
+        """
+        x = self._bound_rows(X, weights)
+        if weights is None or weights.all():
+            found = self._learnt(x)
+            return self._formed(x) if found is None else found
+        self._learnt(x[np.flatnonzero(weights)])
+        self.pivots_ = None  # numbers among these rows
+        return self._formed(x)
 
     def _formed(self, x: Any) -> Array:
         """φ̂(x), with what it leaves out of the kernel."""

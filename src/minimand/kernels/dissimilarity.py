@@ -63,8 +63,11 @@ class Dissimilarity(ABC):
     z: Any  # the training rows
 
     @abstractmethod
-    def fit(self, X: Any) -> Self:
-        """Keep the training rows X, and what the distance takes from them."""
+    def fit(self, X: Any, weights: Array | None = None) -> Self:
+        """Keep the training rows X, and what the distance takes from them.
+
+        A row of weight k counts like k copies of it.
+        """
 
     @abstractmethod
     def rows(self, X: Any) -> Any:
@@ -132,16 +135,20 @@ class _Named(Dissimilarity):
         self.euclidean = self.name == "euclidean"
         self.parameters = {}
 
-    def fit(self, X: Any) -> Self:
+    def fit(self, X: Any, weights: Array | None = None) -> Self:
         self.z = self.rows(X)
-        several = self.n_samples > 1
-        if self.name == "seuclidean":
-            spread = self.z.var(axis=0, ddof=int(several))
-            self.parameters = {"V": np.where(spread > 0, spread, 1.0)}
-        if self.name == "mahalanobis":
-            width = self.z.shape[1]
-            covariance = np.cov(self.z, rowvar=False) if several else np.eye(width)
-            self.parameters = {"VI": np.linalg.pinv(covariance.reshape(width, width))}
+        if self.name in ("seuclidean", "mahalanobis"):
+            s = np.ones(self.n_samples) if weights is None else weights
+            total = float(s.sum())
+            left = self.z - s @ self.z / total
+            divisor = total - 1.0 if total > 1.0 else total  # as scipy estimates variances
+            if self.name == "seuclidean":
+                spread = s @ np.square(left) / divisor
+                self.parameters = {"V": np.where(spread > 0, spread, 1.0)}
+            elif self.n_samples > 1:
+                self.parameters = {"VI": np.linalg.pinv(left.T @ (s[:, None] * left) / divisor)}
+            else:
+                self.parameters = {"VI": np.eye(self.z.shape[1])}
         return self
 
     def rows(self, X: Any) -> Any:
@@ -175,7 +182,7 @@ class _OfFunction(Dissimilarity):
         self.function = function
         self.parameters = {}
 
-    def fit(self, X: Any) -> Self:
+    def fit(self, X: Any, weights: Array | None = None) -> Self:
         self.z = self.rows(X)
         return self
 
@@ -201,7 +208,7 @@ class _Given(Dissimilarity):
     def __init__(self) -> None:
         self.parameters = {}
 
-    def fit(self, X: Any) -> Self:
+    def fit(self, X: Any, weights: Array | None = None) -> Self:
         self.z = Parts(self._checked(X), np.arange(0))
         values = self.z.parts[0]
         if values.shape[0] != values.shape[1]:
@@ -259,8 +266,8 @@ class _OfKernel(Dissimilarity):
         self.of_numbers = isinstance(kernel, VectorKernel) or kernel.pairwise
         self.parameters = {}
 
-    def fit(self, X: Any) -> Self:
-        self.kernel = self.kernel.bind(X)
+    def fit(self, X: Any, weights: Array | None = None) -> Self:
+        self.kernel = self.kernel.bind(X, weights)
         rows = self.kernel.rows(X, training=True)
         self.z = Parts(rows, self.kernel.diagonal(rows))
         return self

@@ -66,6 +66,8 @@ def count(x: Any) -> int:
 
 def picked(X: Any, rows: Any) -> Any:
     """Some rows of whatever a user passes, by numbers or a slice."""
+    if sparse.issparse(X) and X.format not in ("csr", "csc"):
+        X = X.tocsr()
     if isinstance(rows, slice):
         rows = np.arange(_num_samples(X))[rows]
     return _safe_indexing(X, rows)

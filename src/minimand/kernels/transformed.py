@@ -39,11 +39,12 @@ class Normalized(Nested):
                 "normalise the matrix yourself."
             )
         squared = self.kernel.diagonal(x)
-        if not (squared > 0).all():
-            first = int(np.flatnonzero(~(squared > 0))[0])
+        clear = (squared >= np.finfo(float).tiny) & (squared < np.inf)  # below, digits are lost
+        if not clear.all():
+            first = int(np.flatnonzero(~clear)[0])
             raise ValueError(
-                f"{self!r} divides by √k(x, x), which is not positive for row {first} of X: leave "
-                "such rows out, or add a constant to the kernel first."
+                f"{self!r} divides by √k(x, x), which is not positive for row {first} of X, or "
+                "overflows: leave such rows out, or add a constant to the kernel first."
             )
         return Parts(x, 1.0 / np.sqrt(squared))
 

@@ -26,6 +26,7 @@ class Facts:
     units: IntArray | None = None  # units of the loss, over whose rows the masses are spread
     spread: Array | None = None  # mean squares of the columns
     root_spread: Array | None = None
+    sizes: Array | None = None  # root mean squares of columns that models have used, NaN for others
     column_norms: Array | None = None
     free_basis: tuple[IntArray, Basis | None] | None = None  # the columns, and their basis
     row_gram: Array | None = None  # XXᵀ
@@ -56,6 +57,7 @@ class Facts:
             self.units,
             spread=on_them(self.spread),
             root_spread=on_them(self.root_spread),
+            sizes=on_them(self.sizes),
             column_norms=on_them(self.column_norms),
         )
 

@@ -258,12 +258,23 @@ class Products:
             if self.facts.spread is None and isinstance(self.design, DenseDesign):
                 used = np.flatnonzero(point.w)
                 if used.size <= _FEW_USED * point.w.size:  # saves the spread of all columns
-                    some = self.design.columns(used)
-                    sizes = np.sqrt(some.moments(self.row_mass).second)
-                    return float(some.score_sizes(point.w[used], sizes)) + abs(point.b)
+                    sizes = self._sizes_of(used)
+                    return float(self.design.score_sizes(point.w[used], sizes)) + abs(point.b)
             return float(self.design.score_sizes(point.w, self.root_spread)) + abs(point.b)
         sizes = self.design.score_sizes(point.w, self.root_spread)
         return float(np.linalg.norm(sizes + np.abs(point.b)))
+
+    def _sizes_of(self, columns: IntArray) -> Array:
+        """Root mean squares of some columns, kept for the other models of a path."""
+        known = self.facts.sizes
+        if known is None:
+            known = self.facts.sizes = np.full(self.n_features, np.nan)
+        sizes = known[columns]
+        new = columns[np.isnan(sizes)]
+        if not new.size:
+            return sizes
+        known[new] = np.sqrt(self.design.columns(new).moments(self.row_mass).second)
+        return known[columns]
 
     # Designs without columns ---------------------------------------------------------------------
 

@@ -26,6 +26,13 @@ def with_finite_squares(X: Any) -> Any:
     return X.astype(np.float64)
 
 
+def in_range(X: Any, *, reset: bool) -> Any:
+    """`with_finite_squares`; in a fit (``reset``), `refuse_tiny` too."""
+    if reset:
+        refuse_tiny(X)
+    return with_finite_squares(X)
+
+
 def refuse_tiny(X: Any) -> None:
     """Refuse rows of a fit whose squares all underflow, so that they would seem to be equal."""
     if 0 < _largest(X) < _LEAST[8]:

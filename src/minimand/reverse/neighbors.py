@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.parameters import NamesParameters
@@ -25,6 +24,8 @@ from ..estimators.settings import check_whole
 from ..estimators.summary import Summarised
 from ..kernels.dissimilarity import dissimilarity_of
 from ..kernels.rows import count, picked, summed
+from .finite_squares import in_range
+from .nearest_rows import NearestRows
 from .rows import rows_for
 
 _ROWS = 4096  # rows whose neighbours are averaged together; safeguard of memory
@@ -69,6 +70,8 @@ class _Neighbours(NamesParameters, Summarised):
             )
         X, y = data.check_xy(self, X, y, many=many, mapped=not pairs.of_numbers)
         X = summed(matrix_of(X) if isinstance(X, Design) else X)
+        if pairs.vectors and pairs.euclidean:
+            X = in_range(X, reset=True)
         n = len(y)
         s = data.check_weights(sample_weight, n)
         self._used = np.arange(n) if s is None else np.flatnonzero(s > 0)
@@ -79,7 +82,7 @@ class _Neighbours(NamesParameters, Summarised):
             X, y = picked(X, self._used), y[self._used]
             if self._given:
                 X = X[:, self._used]
-        self._pairs = pairs.fit(X)
+        self._pairs = pairs.fit(X, None if s is None else self._mass)
         self._search = None if not pairs.vectors else self._structure(X)
         self.n_samples_fit_ = len(self._used)
         return y
@@ -100,13 +103,11 @@ class _Neighbours(NamesParameters, Summarised):
             "weight counts how many rows a sample stands for, so multiply the weights."
         )
 
-    def _structure(self, X: Any) -> NearestNeighbors:
+    def _structure(self, X: Any) -> NearestRows:
         """scikit-learn's search structure."""
         pairs: Any = self._pairs
-        found = NearestNeighbors(
-            algorithm=self.algorithm, metric=pairs.name, metric_params=pairs.parameters or None
-        )
-        return found.fit(X)
+        how = {"metric": pairs.name, "metric_params": pairs.parameters or None}
+        return NearestRows(X, algorithm=self.algorithm, **how)
 
     # Searching -------------------------------------------------------------------------------
 
@@ -131,8 +132,7 @@ class _Neighbours(NamesParameters, Summarised):
     def _nearest(self, X: Any, k: int) -> tuple[Array, IntArray]:
         """Distances and places of the k nearest of the rows that were kept."""
         if self._search is not None:
-            found: tuple[Array, IntArray] = self._search.kneighbors(X, k)
-            return found
+            return self._search.find(X, k)
         parts = [_least(block, k) for _, block in self._pairs.blocks(X)]
         distances, places = (np.concatenate(part) for part in zip(*parts))
         return distances, places
@@ -175,12 +175,14 @@ class _Neighbours(NamesParameters, Summarised):
 
     def _new_rows(self, X: Any) -> Any:
         found = rows_for(self, X, of_numbers=self._pairs.of_numbers, reset=False)
+        if self._pairs.vectors and self._pairs.euclidean:
+            found = in_range(found, reset=False)
         return found[:, self._used] if self._given else found
 
     def _facts(self) -> dict[str, str]:
         if "n_samples_fit_" not in vars(self):
             return {}
-        how = "blocks" if self._search is None else str(self._search._fit_method)
+        how = "blocks" if self._search is None else str(self._search.structure._fit_method)
         return {"rows": f"{self.n_samples_fit_}", "search": how.replace("_", " ")}
 
     def __sklearn_tags__(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._base.typing import AnyArray
+from .._base.typing import AnyArray, Array
 from ..metrics.silhouettes import silhouette_samples
 
 KINDS = ("clusters", "silhouettes")
@@ -14,6 +14,24 @@ def check_kind(kind: Any) -> None:
     """Refuse a picture that is not known."""
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind must be one of {list(KINDS)}, not {kind!r}.")
+
+
+def clusters_of_rows(
+    X: Any,
+    labels: AnyArray,
+    centers: Array,
+    what: str,
+    *,
+    kind: str,
+    distance: str = "euclidean",
+    ax: Any,
+) -> Any:
+    """Rows and centres on two components, or silhouettes by the distance of the clustering."""
+    from ..report.clusters import plot_clusters
+
+    if kind == "silhouettes":
+        return silhouettes(X, labels, what, distance=distance, kernel=None, ax=ax)
+    return plot_clusters(X, labels, centers, what=what, ax=ax)
 
 
 def silhouettes(

@@ -76,6 +76,8 @@ class KernelRidge(kernel_ridge.KernelRidge):
         weights = np.ones(X.shape[0])
         if sample_weight is not None:
             weights = np.array(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+        if isinstance(self.kernel, Kernel):
+            self._bound_kernel = self.kernel.bind(X, weights)
         gram = np.ascontiguousarray(self._get_kernel(X), dtype=float)
         targets = np.asarray(y, dtype=float).reshape(gram.shape[0], -1)
         self._check_definite(gram)
@@ -94,8 +96,6 @@ class KernelRidge(kernel_ridge.KernelRidge):
 
     def _get_kernel(self, X: Any, Y: Any = None) -> Any:
         if isinstance(self.kernel, Kernel):  # scikit-learn would call it for every pair of rows
-            if Y is None:
-                self._bound_kernel = self.kernel.bind(X)
             return np.asarray(self._bound_kernel(X, X if Y is None else Y), dtype=float)
         named = self._named() if Y is None else None
         return super()._get_kernel(X, Y) if named is None else named.design(X).row_gram()

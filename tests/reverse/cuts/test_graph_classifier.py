@@ -115,3 +115,30 @@ def test_ctrl_c_leaves_a_valid_model():
     assert caught.value.result is model
     assert model.transduction_.shape == (200,)
     assert model.certificate_.gap > 0
+
+
+def test_callbacks_of_both_kinds_hear_of_it():
+    callback = pytest.importorskip("sklearn.callback")
+
+    class Heard(callback.FitCallback if hasattr(callback, "FitCallback") else object):
+        ends = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, **facts):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **facts):
+            self.ends += 1
+
+        def teardown(self, estimator, context):
+            pass
+
+    seen, heard = [], Heard()
+    X = np.array([[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]])
+    y = [0, -1, -1, -1, -1, 1]
+    model = mm.GraphClassifier(kernel=mm.NeighborGraph(3), callbacks=[seen.append])
+    model.set_callbacks(heard).fit(X, y)
+    assert len(seen) >= 1
+    assert heard.ends == len(seen) + 1  # and the fit itself

@@ -102,6 +102,15 @@ def test_a_factor_charges_what_it_leaves_out():
     assert small.certificate_.dual <= exact.inertia_
 
 
+def test_a_kernel_that_is_zero_has_a_regression():
+    equal = np.ones((4, 2))
+    for rank in (None, 2):
+        model = mm.KernelKMeans(
+            1, kernel=mm.RBF().center(), out_of_sample="regression", rank=rank
+        ).fit(equal)
+        assert (model.predict(equal) == 0).all()
+
+
 def test_regression_gives_the_labels_back_as_beta_falls():
     model = mm.KernelKMeans(
         3, kernel=mm.RBF(0.5), out_of_sample="regression", beta=1e-9, init=GROUP

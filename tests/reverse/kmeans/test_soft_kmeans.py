@@ -76,6 +76,30 @@ def test_the_bound_is_below_what_is_found_on_small_problems(parameters):
     assert model.certificate_.dual <= best + 1e-9
 
 
+@pytest.mark.parametrize("parameters", FORMS)
+def test_rows_far_from_zero_keep_their_digits(parameters):
+    X = blobs()
+    near = mm.SoftKMeans(3, **parameters, init=X[:3]).fit(X)
+    for shift in (1e6, 1e8):
+        moved = X + shift
+        X_there = moved - shift  # what rounding leaves of X
+        far = mm.SoftKMeans(3, **parameters, init=moved[:3]).fit(moved)
+        assert far.inertia_ == pytest.approx(near.inertia_, rel=1e-5)
+        assert far.certificate_.dual <= far.certificate_.primal
+        np.testing.assert_allclose(far.predict_proba(moved), near.predict_proba(X_there), atol=1e-3)
+    means = mm.KMeans(3, init=moved[:3]).fit(moved)
+    assert (means.transform(moved).argmin(axis=1) == means.predict(moved)).all()
+
+
+def test_a_fit_without_time_has_a_model():
+    X = blobs()
+    for form in ("gaussian", "fuzzy"):
+        with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
+            model = mm.SoftKMeans(3, form=form, max_seconds=0.0, random_state=0).fit(X)
+        assert model.certificate_.dual <= model.inertia_
+        assert (model.predict(X) == model.labels_).all()
+
+
 def test_a_row_on_a_centre_belongs_to_it():
     model = mm.SoftKMeans(2, form="fuzzy", init=[[0.0], [8.0]], max_iter=1)
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):

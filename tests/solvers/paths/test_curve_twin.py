@@ -49,20 +49,22 @@ def test_both_find_the_same_path(intercept, penalty, scalar):
 
 
 @pytest.mark.parametrize("free", [False, True])
-def test_the_compiled_minimiser_is_stationary(free):
+@pytest.mark.parametrize("first", [0, 3, 8])
+def test_the_compiled_minimiser_is_stationary(free, first):
     X, y, rng = data(1, d=8)
     n, d = X.shape
     y = y.astype(float)
     mass, h = np.full(n, 1 / n), rng.uniform(0.1, 0.3, n) / n
     mean = h @ X / h.sum() if free else np.zeros(d)
-    gram = np.ascontiguousarray((X - mean).T @ (h[:, None] * (X - mean)))
+    centred = (X - mean)[:, :first]  # the other columns come in when their slopes are large
+    gram = np.ascontiguousarray(centred.T @ (h[:, None] * centred))
     alphas = np.array([0.1, 0.03, 0.01])
     l1, l2 = np.repeat(alphas[:, None], d, axis=1), np.full((3, d), 1e-3)
     coefs = np.zeros((3, d))
     solved = _core.PathOnCurves().solve(
         np.asfortranarray(X),
         (mass, y, None, free),
-        (gram, mean, float(h.sum())),
+        (gram, h, mean, float(h.sum())),
         (alphas, l1, l2, coefs),
         0,
         True,
@@ -89,5 +91,26 @@ def test_sizes_are_checked():
         (np.ones(1), np.ones((1, 3)), np.ones((1, 3)), np.zeros((1, 3))),
     )
     with pytest.raises(ValueError, match="G must be a square matrix"):
-        path.solve(X.copy("F"), (mass, y * 1.0, None, False), (np.eye(2), np.zeros(3), 1.0),
+        path.solve(X.copy("F"), (mass, y * 1.0, None, False), (np.eye(4), mass, np.zeros(3), 1.0),
                    vectors, 0, True, (1e-6, 1e-6, 1.0, 5, 5))  # fmt: skip
+
+
+def test_columns_that_came_in_are_kept_until_the_curvatures_change():
+    X, y, rng = data(3, d=12)
+    n, d = X.shape
+    mass, alphas = np.full(n, 1 / n), np.array([0.02])
+    path, found = _core.PathOnCurves(), []
+    for h in rng.uniform(0.1, 0.3, (2, n)) / n:
+        for _ in range(2):
+            w, l1, l2 = np.zeros((1, d)), np.full((1, d), 0.02), np.zeros((1, d))
+            nothing = np.zeros((0, 0))
+            solved = path.solve(
+                np.asfortranarray(X), (mass, y * 1.0, None, False), (nothing, h, np.zeros(d), 0.2),
+                (alphas, l1, l2, w), 0, True, (1e-12, 1e-14, 1.0, 200, 50),
+            )  # fmt: skip
+            assert solved == 1
+            found.append(w[0])
+        path.forget()
+    assert np.count_nonzero(found[0]) > 3
+    for w in found[1:]:
+        np.testing.assert_allclose(w, found[0], atol=1e-6)

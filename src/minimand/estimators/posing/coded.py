@@ -9,8 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..._base.typing import Array
-from ...design import as_design
-from ...design.base import Reach
+from ...design import Reach, as_design
 from ...losses import OverScores
 from ...losses.analysis.probe_scores import violation
 from ...outputs import Output, PairsOutput, QueriesOutput, columns_of
@@ -51,7 +50,7 @@ def build(
     The alpha of the settings must be a number: `one_sample` of the weights, if none was given.
     ``note`` is added to the words.
     """
-    design = as_design(X)
+    design = as_design(X, to_fit=True)
     if sample_weight is not None and not sample_weight.all():
         kept = np.flatnonzero(sample_weight)
         design, y, sample_weight = design.rows(kept), y[kept], sample_weight[kept]

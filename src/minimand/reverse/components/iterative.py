@@ -93,7 +93,7 @@ def ritz_points(
         least = max(64 * EPS * abs(float(theta[0])), 0.0) ** 2
         if ritz.values.size == k:
             least = max(least, 1e-3 * _MARGIN * target * abs(float(theta[-1])))
-        if float(np.linalg.norm(residual)) ** 2 <= least:
+        if float(np.sum(np.square(residual))) <= least:
             return
 
 

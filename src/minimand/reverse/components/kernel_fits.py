@@ -11,8 +11,9 @@ from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ...design.dense import DenseDesign
 from ...features.low_rank import LowRank
-from ...kernels import REGISTRY, Kernel
-from ...kernels.rows import count, picked
+from ...kernels import Kernel
+from ...kernels.rows import count
+from ..factors import factor_of
 from ..finite_squares import with_finite_values
 from .exact import by_covariance, top_eigen
 from .spectrum import chosen_count, is_count, signs_of
@@ -97,13 +98,7 @@ def of_a_factor(
     only adds to what any directions leave out: both sides of the certificate hold for K itself.
     """
     kept = np.flatnonzero(weights)
-    if kept.size == weights.size or REGISTRY.get(features.kernel).pairwise:
-        factor = features.fit_transform(X)
-        rest = float(weights @ features.remainder_)
-    else:  # a row of weight zero is no landmark
-        features.fit_transform(picked(X, kept))
-        rest = float(weights[kept] @ features.remainder_)
-        factor = features.transform(X)
+    factor, rest = factor_of(features, X, weights)
     rank = factor.shape[1]
     wanted = min(int(n_components), rank) if is_count(n_components) else n_components
     design = DenseDesign(np.ascontiguousarray(factor[kept]))
@@ -118,7 +113,7 @@ def of_a_factor(
     vectors, outputs = vectors * signs, outputs * signs
     return KernelFound(
         values,
-        found.total + rest,
+        found.total + float(weights @ rest),
         found.least_error,
         found.rounding,
         outputs,

@@ -114,11 +114,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
         """Find the components."""
         self._check_parameters()
         X, kind = rows_to_keep(self, X)
-        kernel = REGISTRY.get(self.kernel).bind(X)
-        rows = kernel.rows(X, training=True)
-        n = count(rows)
+        n = count(X)
         check_against(self.n_components, n, n, "n_samples")
         weights = row_weights(sample_weight, n)
+        kernel = REGISTRY.get(self.kernel).bind(X, weights)
+        rows = kernel.rows(X, training=True)
         method = self._chosen(n)
         with Course(self, FORMULA, X, solver=method) as course:
             found = self._found(kernel, X, rows, weights, method, course)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..._base.threads import one_blas_thread
 from ..._base.typing import Array
 from ..._base.watch import StoppedError, interrupt, undisturbed
 from ...design import Design
@@ -58,6 +59,14 @@ class Search:
     ) -> tuple[Found, str]:
         """The components, and the method that found them; those of a sample if it was stopped."""
         most = self.max_iter or DEFAULT_STEPS.get(method, 1)
+        if method in DEFAULT_STEPS and design.sparse:  # BLAS would be in the way of the products
+            with one_blas_thread():
+                return self._searched(design, weights, method, course, most)
+        return self._searched(design, weights, method, course, most)
+
+    def _searched(
+        self, design: Design, weights: Array, method: str, course: Course, most: int
+    ) -> tuple[Found, str]:
         try:
             if method in _EXACT:
                 return course.follow(self._exactly(design, weights, method))

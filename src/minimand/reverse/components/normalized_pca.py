@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.parameters import check_count as check_integer
+from ..._base.threads import one_blas_thread
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
@@ -18,6 +19,7 @@ from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY
 from ...kernels.rows import count
 from ..base import Course, FitsRows, Limits
+from ..factors import factor_of
 from ..rows import in_double, kernel_rows, row_weights
 from .normalized_fits import (
     EXACT,
@@ -30,6 +32,7 @@ from .normalized_fits import (
 from .rows import precision, rows_to_keep
 
 FORMULA = "k − tr ỸᵀK̃Ỹ, K̃ = Λ^-½KΛ^-½ and Ỹ orthonormal, off the constant component"
+_FACTOR = ", with the values LLᵀ of a factor in place of K"
 _METHODS = ("auto", "exact", "krylov", "low_rank")
 _MEMORY = 2e9  # bytes of a kernel matrix by default; safeguard
 _RANK = 500  # landmarks where the matrix would be larger; safeguard
@@ -80,7 +83,7 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
     method_ : str
     certificate_ : Certificate
         Of k − Σμ, which is the least normalised cut if clusters are relaxed to any outputs; kind
-        "global".
+        "global". With "low_rank" of the same for LLᵀ; `minimand.certify` compares with K itself.
     history_ : History
     n_iter_ : int
 
@@ -120,7 +123,9 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
                 f"n_components={self.n_components} must be below {rows}={n}, since one more "
                 "component is constant: ask for fewer components, or give more data."
             )
-        with Course(self, FORMULA, X, solver=self._chosen(X, n)) as course:
+        method = self._chosen(X, n)
+        formula = FORMULA + (_FACTOR if method == "low_rank" else "")
+        with Course(self, formula, X, solver=method) as course:
             problem = self._problem(X, weights, course.history.solver)
             found = self._found(problem, course)
             self._store(problem, found, weights, course)
@@ -156,10 +161,10 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
             if kernel.pairwise and sparse.issparse(X):
                 raise ValueError("method='low_rank' takes no sparse affinities: take 'krylov'.")
             self._features = Nystrom(kernel, int(self.rank), random_state=self.random_state)
-            factor = self._features.fit_transform(X)
+            factor = factor_of(self._features, X, weights).columns
             self.kernel_ = self._features.kernel_
             return Normalized.of(factor[part], weights[part], factor=True)
-        self.kernel_ = kernel.bind(X)
+        self.kernel_ = kernel.bind(X, weights)
         if kernel.pairwise:
             if X.shape[0] != X.shape[1]:
                 raise ValueError(
@@ -177,6 +182,14 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
             found = by_eigenvalues(problem, k)
             course.record(k - float(found.values.sum()), k - found.bound)
             return found
+        if sparse.issparse(problem.values):  # BLAS would be in the way of the products
+            with one_blas_thread():
+                return self._searched(problem, course)
+        return self._searched(problem, course)
+
+    def _searched(self, problem: Normalized, course: Course) -> Spectral:
+        """By a Krylov space."""
+        k = int(self.n_components)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         start, test = (np.random.RandomState(seed) for seed in seeds)
         ritz = course.follow(ritz_points(problem, k, start, float(self.tol)))

@@ -159,7 +159,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
         """
         self._check_parameters()
         stream = getattr(self, "_stream", None)
-        X = as_matrix(self, X, reset=stream is None)
+        X = with_finite_squares(as_matrix(self, X, reset=stream is None))
         design, weights = weighted_rows(X, sample_weight)
         d = design.shape[1]
         check_against(self.n_components, d, d, "n_features")
@@ -293,8 +293,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
 
     def _deviations(self) -> AnyArray:
         """Standard deviations of the outputs; rounding does not make one of them zero."""
-        least = np.finfo(self.components_.dtype).eps * self.explained_variance_.max(initial=0.0)
-        return np.sqrt(np.maximum(self.explained_variance_, max(least, 1e-300)))
+        kind = np.finfo(self.components_.dtype)
+        least = max(kind.eps * self.explained_variance_.max(initial=0.0), kind.tiny)
+        return np.sqrt(np.maximum(self.explained_variance_, least))
 
     @property
     def _n_features_out(self) -> int:

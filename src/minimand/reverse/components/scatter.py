@@ -10,8 +10,9 @@ import numpy as np
 from ..._base.in_order import in_order
 from ..._base.linear_system import EPS
 from ..._base.threads import get_num_threads
-from ..._base.typing import Array
+from ..._base.typing import AnyArray, Array
 from ..._base.watch import look
+from ...certificate.centred import scattered, too_much
 from ...design import Design
 from ...design.dense import DenseDesign
 from ...kernels.tiles import runs
@@ -21,6 +22,7 @@ _FEWEST, _MOST = 128, 1024  # rows of a block; safeguard: products of matrices, 
 _PARTS = 8  # sums of parts of the rows, for threads; safeguard: their order is fixed
 _NARROW = 512  # columns, beyond which threads of BLAS share a block, not the rows; safeguard
 _LARGE = 1 << 22  # numbers that are worth threads, some milliseconds; safeguard
+_SOME = 1000  # rows that tell the spread; safeguard
 _EPS_SINGLE = float(np.finfo(np.float32).eps)
 
 
@@ -40,24 +42,30 @@ def scatter(design: Design, weights: Array, centred: bool = True) -> Scatter:
     if isinstance(design, DenseDesign) and design.x.dtype == np.float32:
         return _in_single(design, weights, centred)
     if centred:
-        matrix, mean = design.covariance(weights)
+        matrix, mean, removed = scattered(design, weights)
     else:
-        matrix, mean = design.gram(weights), np.zeros(design.shape[1])
+        matrix, mean, removed = design.gram(weights), np.zeros(design.shape[1]), 0.0
     depth = float(design.column_sizes.max(initial=1)) ** 0.5
-    return Scatter(matrix, mean, 4.0 * EPS * depth * max(float(np.trace(matrix)), 0.0))
+    return Scatter(matrix, mean, 4.0 * EPS * depth * (max(float(np.trace(matrix)), 0.0) + removed))
 
 
-def _in_single(design: DenseDesign, weights: Array, centred: bool) -> Scatter:
+def _in_single(
+    design: DenseDesign, weights: Array, centred: bool, *, again: bool = True
+) -> Scatter:
     """C of float32 data: products of blocks in single precision, their sum in double.
 
     That takes half the time of products in double precision. The rounding is that of sums of at
     most 1024 numbers, about √1024 units of 6e-8 of the trace, whatever the number of rows is.
+    ``again``: rows whose mean is far from that of some of them are centred a second time.
     """
     x = design.x
     n, d = x.shape
     height = min(int(np.clip(_BYTES // max(4 * d, 1), _FEWEST, _MOST)), n)
     # Means of some rows: close enough to those of all that their difference can be put right below.
-    rough = design.centre.astype(np.float32) if centred else np.zeros(d, np.float32)
+    rough = np.zeros(d, np.float32)
+    if centred:
+        rough = _rough_mean(design) if again else design.centre.astype(np.float32)
+    moved = bool(rough.any())
     root = np.sqrt(weights / weights.max()).astype(np.float32)
     even = bool((root == 1).all())
 
@@ -68,7 +76,9 @@ def _in_single(design: DenseDesign, weights: Array, centred: bool) -> Scatter:
         for start in range(rows.start, rows.stop, height):
             look()
             part = slice(start, min(start + height, rows.stop))
-            near = np.subtract(x[part], rough, out=buffer[: part.stop - start])
+            near = x[part]
+            if moved or not even:
+                near = np.subtract(near, rough, out=buffer[: part.stop - start])
             if not even:
                 near *= root[part, None]
             first += root[part] @ near
@@ -79,14 +89,28 @@ def _in_single(design: DenseDesign, weights: Array, centred: bool) -> Scatter:
     # The squares of rounded roots are the weights that were used: the mean is theirs, too.
     used = root.astype(float) ** 2
     total = float(used.sum())
-    mean = rough.astype(float)
+    mean, removed = rough.astype(float), 0.0
     if centred:
         shift = first / total
+        removed = float(first @ shift)
         matrix -= np.outer(first, shift)
         mean = mean + shift
-    matrix *= float(weights.sum()) / total
+        if again and too_much(removed, matrix):
+            return _in_single(design.with_centre(mean), weights, centred, again=False)
+    scale = float(weights.sum()) / total
+    matrix *= scale
     depth = _EPS_SINGLE * height**0.5 + EPS * (n / height) ** 0.5
-    return Scatter(matrix, mean, 4.0 * depth * max(float(np.trace(matrix)), 0.0))
+    whole = max(float(np.trace(matrix)), 0.0) + scale * removed
+    return Scatter(matrix, mean, 4.0 * depth * whole)
+
+
+def _rough_mean(design: DenseDesign) -> AnyArray:
+    """Means of some rows; zeros if they are no larger than the spread, so that little cancels."""
+    centre = design.centre
+    some = design.x[:: max(1, design.shape[0] // _SOME)]
+    if float(centre @ centre) <= float(some.var(axis=0, dtype=float).sum()):
+        return np.zeros(centre.size, np.float32)
+    return centre.astype(np.float32)
 
 
 def _summed(

@@ -12,6 +12,7 @@ from ..._base.typing import Array, IntArray
 from ..._base.wording import counted
 from ...features.low_rank import MEMORY
 from ...kernels import REGISTRY, Kernel
+from ..finite_squares import in_range
 from ..rows import in_double, kernel_rows, rows_for
 from .checks import checked_affinity
 from .neighbor_graph import NeighborGraph
@@ -26,8 +27,8 @@ class Affinity(Protocol):
     def read(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         """X, checked."""
 
-    def fitted(self, X: Any) -> Self:
-        """These affinities with the matrix of all rows of X."""
+    def fitted(self, X: Any, weights: Array | None = None) -> Self:
+        """These affinities with the matrix of all rows of X, which a kernel counts by weight."""
 
     def times(self, X: Any, a: Array) -> tuple[Array, IntArray]:
         """Affinities of new rows with those of the fit, times a; and equal rows, else −1."""
@@ -63,11 +64,11 @@ class _OfGraph:
 
     def read(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         """A matrix of numbers."""
-        X = rows_for(estimator, X, of_numbers=True, reset=reset)
+        X = in_range(rows_for(estimator, X, of_numbers=True, reset=reset), reset=reset)
         return X.tocsr() if sparse.issparse(X) else X
 
-    def fitted(self, X: Any) -> Self:
-        """The graph of the rows of X."""
+    def fitted(self, X: Any, weights: Array | None = None) -> Self:
+        """The graph of the rows of X, whatever their weights."""
         self._search, self.matrix = self._form.fitted(X)
         return self
 
@@ -90,7 +91,7 @@ class _OfKernel:
         """Rows that the kernel takes."""
         return in_double(kernel_rows(estimator, X, self._kernel, reset=reset))
 
-    def fitted(self, X: Any) -> Self:
+    def fitted(self, X: Any, weights: Array | None = None) -> Self:
         """The matrix of all pairs, if there is room for it."""
         n = int(_num_samples(X))
         room = MEMORY if self._memory is None else float(self._memory)
@@ -100,7 +101,7 @@ class _OfKernel:
                 f"{8e-9 * n * n:.3g} GB, more than half of memory={room:g} bytes: take "
                 "kernel=NeighborGraph(), whose matrix is sparse, or raise memory."
             )
-        self._kernel = self._kernel.bind(X)
+        self._kernel = self._kernel.bind(X, weights)
         self._rows = self._kernel.rows(X, training=True)
         values = np.asarray(self._kernel.gram(self._rows), dtype=float)
         self.matrix = checked_affinity(values, "the kernel matrix", even=self._kernel.definite)
@@ -124,7 +125,7 @@ class _Given:
         self.graph = sparse.issparse(X)
         return X.tocsr() if sparse.issparse(X) else X
 
-    def fitted(self, X: Any) -> Self:
+    def fitted(self, X: Any, weights: Array | None = None) -> Self:
         """X, checked and copied."""
         self.matrix = checked_affinity(X.copy(), "X")
         return self

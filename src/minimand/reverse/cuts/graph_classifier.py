@@ -17,10 +17,16 @@ from ..._base.typing import AnyArray, Array, ArrayLike, BoolArray
 from ..._base.watch import as_far_as_it_came, stoppable
 from ..._base.wording import counted
 from ...certificate import Certificate
+from ...estimators.callbacks import (
+    CallbackSupportMixin,
+    Relay,
+    is_sklearn_callback,
+    with_callbacks,
+)
 from ...estimators.classifier import Classifier
 from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.kinds import as_labels
-from ...estimators.settings import check_real
+from ...estimators.settings import check_callbacks, check_real
 from ...estimators.summary import Summarised
 from ...kernels import Precomputed
 from .affinities import affinity_of
@@ -34,7 +40,7 @@ def _gives_probabilities(model: Any) -> bool:
     return hasattr(inner, "predict_proba")
 
 
-class GraphClassifier(NamesParameters, ClassifierMixin, Summarised):
+class GraphClassifier(NamesParameters, CallbackSupportMixin, ClassifierMixin, Summarised):
     r"""Classify rows of which few have a label, by a function that is smooth on their graph.
 
     .. math:: \min_g \ \text{mean}_{\text{labelled}}\ \ell(g_i, y_i)
@@ -114,7 +120,7 @@ class GraphClassifier(NamesParameters, ClassifierMixin, Summarised):
 
     certificate_: Certificate
 
-    def _inner(self) -> Classifier:
+    def _inner(self, callbacks: Any = None) -> Classifier:
         return Classifier(
             self.loss,
             "l2",
@@ -123,10 +129,11 @@ class GraphClassifier(NamesParameters, ClassifierMixin, Summarised):
             intercept=self.intercept,
             tol=self.tol,
             max_seconds=self.max_seconds,
-            callbacks=self.callbacks,
+            callbacks=callbacks,
             verbose=self.verbose,
         )
 
+    @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
         """Find the scores of all rows.
 
@@ -138,6 +145,8 @@ class GraphClassifier(NamesParameters, ClassifierMixin, Summarised):
         sample_weight : array-like of shape (n_samples,), optional
             Of the losses; those of rows without a label do not matter.
         """
+        if self.callbacks is not None:
+            check_callbacks(self.callbacks)
         spread = check_real("spread", self.spread, low=0.0)
         if spread >= 1:
             raise ValueError(f"spread must be below 1, not {self.spread!r}.")
@@ -153,9 +162,11 @@ class GraphClassifier(NamesParameters, ClassifierMixin, Summarised):
         self._spread = spread
         self._columns = spread_from(self._affinity.matrix, spread, rows)
         square = self._columns[rows]
-        inner, own = self._inner(), None if weights is None else weights[rows]
-        self.classifier_ = inner
-        with stoppable(self):
+        own = None if weights is None else weights[rows]
+        given = [c for c in self.callbacks or () if not is_sklearn_callback(c)]
+        with stoppable(self), Relay(self, X, y) as relay:
+            inner = self._inner([*given, *relay.to(lambda state: {})])
+            self.classifier_ = inner
             as_far_as_it_came(inner.fit, 0.5 * (square + square.T), labels[rows], sample_weight=own)
             self._store(inner)
         return self

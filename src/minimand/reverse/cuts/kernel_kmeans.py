@@ -17,6 +17,7 @@ from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
 from ..base import Course, Limits
 from ..components.conversions import kernel_from_reverse
+from ..factors import factor_of
 from ..rows import in_double, kernel_rows, row_weights
 from .alternation import Task
 from .base import KernelClusters
@@ -148,7 +149,7 @@ class KernelKMeans(KernelClusters):
         self._map: LowRank | None = None
         rest = None
         if rank is None:
-            self._kernel = kernel.bind(X)
+            self._kernel = kernel.bind(X, weights)
             self._rows = self._kernel.rows(X, training=True)
             values = np.asarray(self._kernel.gram(self._rows), dtype=float)
             check_definite(values, self._kernel)
@@ -156,8 +157,9 @@ class KernelKMeans(KernelClusters):
             pairs: Any = DensePairs(values)
         else:
             self._map = Nystrom(kernel, rank=rank, random_state=self.random_state)
-            pairs = FactorPairs(self._map.fit_transform(X))
-            rest, self._sizes = self._map.remainder_, self._map.sizes_
+            columns, rest = factor_of(self._map, X, weights)
+            pairs = FactorPairs(columns)
+            self._sizes = self._map.sizes_
         total = float(weights @ pairs.diagonal)
         return Task(pairs, weights, weights, k, total), rest
 
@@ -177,7 +179,7 @@ class KernelKMeans(KernelClusters):
         pairs, n = task.pairs, task.pairs.n
         outputs = np.zeros((n, task.n_clusters))
         outputs[np.arange(n), self.labels_] = 1.0
-        beta = float(self.beta) * float(pairs.diagonal.mean())
+        beta = float(self.beta) * float(pairs.diagonal.mean()) or 1.0  # or K is zero
         if isinstance(pairs, FactorPairs):
             square = pairs.columns.T @ pairs.columns
             square[np.diag_indices_from(square)] += beta

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from ..._base.parameters import NamesParameters, Parameterized, check_count, check_number
 from ..._base.typing import Array, IntArray
 from ..._base.wording import counted
+from ...kernels.rows import squares
+from ..nearest_rows import NearestRows
+
+_APART = 1e-6  # of the length of a row, beyond which neighbours differ for sure; safeguard
 
 
 class NeighborGraph(NamesParameters, Parameterized):
@@ -56,7 +59,7 @@ class NeighborGraph(NamesParameters, Parameterized):
         self.check_parameters()
         return self.fitted(X)[1]
 
-    def fitted(self, X: Any) -> tuple[Any, Any]:
+    def fitted(self, X: Any) -> tuple[NearestRows, Any]:
         """The search structure of the rows of X, and K."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if self.n_neighbors > n:
@@ -64,16 +67,16 @@ class NeighborGraph(NamesParameters, Parameterized):
                 f"n_neighbors={self.n_neighbors} of NeighborGraph is more than the "
                 f"{counted(n, 'row')} of X (n_samples={n}): pass a smaller one."
             )
-        search = NearestNeighbors(n_neighbors=int(self.n_neighbors), metric=self.metric).fit(X)
-        near, rows = search.kneighbors(X)
+        search = NearestRows(X, n_neighbors=int(self.n_neighbors), metric=self.metric)
+        near, rows = search.find(X)
         directed = self._edges(near, rows, n)
         return search, sparse.csr_array(0.5 * (directed + directed.T))
 
-    def to_training(self, search: Any, X: Any) -> tuple[Any, IntArray]:
+    def to_training(self, search: NearestRows, X: Any) -> tuple[Any, IntArray]:
         """Affinities of new rows to those of the fit; and which of these each equals, else −1."""
-        near, rows = search.kneighbors(X)
-        equal = np.where(near[:, 0] == 0, rows[:, 0], -1)
-        return self._edges(near, rows, search.n_samples_fit_), equal
+        near, rows = search.find(X)
+        equal = _equal(search.moved(X), search.rows, near, rows)
+        return self._edges(near, rows, search.rows.shape[0]), equal
 
     def _edges(self, near: Array, rows: IntArray, n: int) -> Any:
         """E, a row for each row of neighbours."""
@@ -84,3 +87,21 @@ class NeighborGraph(NamesParameters, Parameterized):
             weights = np.maximum(np.exp(-0.5 * (near.ravel() / float(self.tau)) ** 2), tiny)
         ends = np.arange(0, near.size + 1, near.shape[1])
         return sparse.csr_array((weights, rows.ravel(), ends), shape=(near.shape[0], n))
+
+
+def _equal(X: Any, training: Any, near: Array, rows: IntArray) -> IntArray:
+    """The training row that each row of X is equal to, among its neighbours; else −1.
+
+    A search of many columns computes distances from products, so that equal rows seem to be apart
+    by some 1e-8 of their length.
+    """
+    found = np.full(len(near), -1)
+    slack = _APART * np.sqrt(squares(X))
+    for column in range(near.shape[1]):
+        open_ = np.flatnonzero((found < 0) & (near[:, column] <= slack))
+        if not open_.size:
+            break
+        left = abs(X[open_] - training[rows[open_, column]])
+        same = np.asarray(left.sum(axis=1), dtype=float).ravel() == 0
+        found[open_[same]] = rows[open_[same], column]
+    return found

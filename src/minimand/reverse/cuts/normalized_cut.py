@@ -113,7 +113,7 @@ class NormalizedCut(KernelClusters):
                 "take out_of_sample='centers'."
             )
         with Course(self, _FORMULA, X, solver="alternation") as course:
-            self._affinity = affinity.fitted(X)
+            self._affinity = affinity.fitted(X, weights)
             self.affinity_matrix_ = self._affinity.matrix
             task = cut_task(self.affinity_matrix_, weights, k)
             found = self._search(task, course)

@@ -13,6 +13,7 @@ from ..._base.typing import Array, ArrayLike, IntArray
 from ...estimators.settings import check_limits
 from ...estimators.summary import Summarised
 from ...kernels.dissimilarity import dissimilarity_of
+from ..finite_squares import in_range
 from ..rows import rows_for
 from .merges import check_linkage, merged
 from .nearest import means, nearest_clusters, nearest_of
@@ -135,6 +136,8 @@ class Agglomerative(ClusterMixin, NamesParameters, Summarised):
         check_linkage(self.linkage, pairs, self.connectivity)
         check_cut(self.n_clusters, self.height, np.iinfo(np.int64).max)
         X = rows_for(self, X, of_numbers=pairs.of_numbers, reset=True)
+        if pairs.vectors and pairs.euclidean:
+            X = in_range(X, reset=True)
         pairs.fit(X)
         check_cut(self.n_clusters, self.height, pairs.n_samples)
         tree = merged(pairs, X, self.linkage, self.connectivity, self.memory)

@@ -11,6 +11,7 @@ import numpy as np
 from ..._base.typing import Array, IntArray
 from ...kernels import Kernel
 from ...kernels.rows import count, picked
+from ..finite_squares import with_finite_values
 from .tree import Tree
 
 
@@ -88,16 +89,16 @@ class Division:
 def scatter_of(X: Any, weights: Array, kernel: Kernel | None) -> Callable[[IntArray], float]:
     """A function of some rows: their weighted sum of squared distances to their mean.
 
-    With a kernel it is that of the features, Σ sᵢk(xᵢ, xᵢ) − Σ sᵢsⱼk(xᵢ, xⱼ)/Σ s.
+    With a kernel, which is bound, it is that of the features,
+    Σ sᵢk(xᵢ, xᵢ) − Σ sᵢsⱼk(xᵢ, xⱼ)/Σ s.
     """
     if kernel is not None:
-        bound = kernel.bind(X)
-        all_rows = bound.rows(X, training=True)
-        diagonal = bound.diagonal(all_rows)
+        all_rows = kernel.rows(X, training=True)
+        diagonal = with_finite_values(kernel.diagonal(all_rows), kernel)
 
         def of_features(rows: IntArray) -> float:
             s = weights[rows]
-            double = bound.quadratic_form(all_rows[rows], s)
+            double = kernel.quadratic_form(all_rows[rows], s)
             return max(float(s @ diagonal[rows]) - double / float(s.sum()), 0.0)
 
         return of_features

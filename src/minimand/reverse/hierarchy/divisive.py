@@ -127,8 +127,12 @@ class Divisive(ClusterMixin, FitsRows):
         if len(used) < n:
             check_cut(self.n_clusters, None, len(used), "{} rows of positive weight")
         check_cut(self.n_clusters, None, n)
-        kernel = None if self.kernel is None else KERNELS.get(self.kernel)
-        scatter = scatter_of(X, s, kernel)
+        self._kernel = None
+        if self.kernel is not None:
+            self._kernel = KERNELS.get(self.kernel).bind(X, weights)
+            if isinstance(self.by, str):  # all divisions by one kernel, that of all rows
+                splitter.set_params(kernel=self._kernel)
+        scatter = scatter_of(X, s, self._kernel)
         with Course(self, "Σ ‖x − c‖²", X, solver=f"divide by {self._by_name()}") as course:
             root = Branch(used, float(s.sum()), scatter(used))
             division = Division(root)
@@ -228,9 +232,8 @@ class Divisive(ClusterMixin, FitsRows):
 
         check_is_fitted(self, "labels_")
         X = self._rows(X, reset=False)
-        kernel = None if self.kernel is None else KERNELS.get(self.kernel)
         labels = self._division.descend(X)
-        return of_labels(self, X, labels, self.n_clusters_, kernel, sample_weight)
+        return of_labels(self, X, labels, self.n_clusters_, self._kernel, sample_weight)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the tree; its leaves are the clusters, with their numbers of samples."""

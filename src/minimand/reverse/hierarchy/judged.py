@@ -20,7 +20,7 @@ from .branches import scatter_of
 def of_labels(
     model: Any, X: Any, labels: IntArray, k: int, kernel: Kernel | None, sample_weight: ArrayLike
 ) -> Certificate:
-    """The certificate of the sum of squares within clusters, of the rows or of their features."""
+    """Of the sum of squares within clusters, of the rows or of the features of a bound kernel."""
     s = row_weights(sample_weight, labels.size)
     scatter = scatter_of(X, s, kernel)
     used = np.flatnonzero(s > 0)
@@ -49,7 +49,6 @@ def of_labels(
 
 def _of_features(X: Any, s: Array, k: int, kernel: Kernel) -> tuple[TopSum, float]:
     """What k directions of the features keep, and the rounding of sums of their squares."""
-    bound = kernel.bind(X)
-    rows = bound.rows(X, training=True)
-    gram = np.asarray(bound.gram(rows), dtype=float)
-    return top_of_kernel(gram, k, weights=s, centred=True), rounding_of(s, bound.sizes(rows))
+    rows = kernel.rows(X, training=True)
+    gram = np.asarray(kernel.gram(rows), dtype=float)
+    return top_of_kernel(gram, k, weights=s, centred=True), rounding_of(s, kernel.sizes(rows))

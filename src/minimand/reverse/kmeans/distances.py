@@ -16,6 +16,8 @@ from ..._base.registry import Registry
 from ..._base.typing import AnyArray, Array
 
 _SMALLEST = 1e-150  # length of a row; safeguard: below, squares underflow
+_FAR = 1e4  # squared mean of centres, in units of their spread, from which digits would cancel
+# in ‖x‖² + ‖c‖² − 2x·c; safeguard: four digits
 
 
 class RowDistance:
@@ -62,6 +64,10 @@ class Euclidean(RowDistance):
 
     def between(self, X: Any, centers: Array) -> Array:
         """‖x − c‖, not squared, as in scikit-learn."""
+        middle = centers.mean(axis=0)
+        left = centers - middle
+        if not sparse.issparse(X) and float(middle @ middle) > _FAR * float(np.mean(left * left)):
+            X, centers = X - middle, left
         return np.asarray(pairwise.euclidean_distances(X, centers))
 
 
@@ -116,7 +122,8 @@ class Manhattan(RowDistance):
 
     def between(self, X: Any, centers: Array) -> Array:
         """‖x − c‖₁."""
-        centers = sparse.csr_matrix(centers) if sparse.issparse(X) else centers
+        if sparse.issparse(X):  # scikit-learn takes indices of 32 bits alone
+            X, centers = _narrow(X), _narrow(sparse.csr_matrix(centers))
         return np.asarray(pairwise.manhattan_distances(X, centers))
 
 
@@ -131,6 +138,12 @@ REGISTRY: Registry[RowDistance] = Registry(
         **dict.fromkeys(("spherical", "cos"), "distance='cosine'"),
     },
 )
+
+
+def _narrow(X: Any) -> Any:
+    """CSR with indices of 32 bits."""
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_matrix(parts, shape=X.shape)
 
 
 def _lengths(X: Any) -> Array:

@@ -20,7 +20,7 @@ from ...certificate import Certificate
 from ...estimators.inputs import data
 from ...estimators.settings import check_whole
 from ..base import Course, FitsRows, Limits
-from ..pictures import check_kind, silhouettes
+from ..pictures import check_kind, clusters_of_rows
 from .batches import MiniBatches
 from .certified import certified, judged
 from .distances import REGISTRY
@@ -296,15 +296,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
         ``kind="silhouettes"``: draw how much nearer each row is to its own cluster than to the next
         one. Needs matplotlib, the extra ``[plot]``; returns the axes.
         """
-        from ...report.clusters import plot_clusters
-
         check_kind(kind)
-        rows = self._new(X)
-        labels = rows.nearest(self.cluster_centers_)[0]
-        if kind == "silhouettes":
-            name = rows.distance.name
-            return silhouettes(rows.X, labels, "KMeans.plot", distance=name, kernel=None, ax=ax)
-        return plot_clusters(rows.X, labels, self.cluster_centers_, ax=ax)
+        rows, centers = self._new(X), self.cluster_centers_
+        labels, name = rows.nearest(centers)[0], rows.distance.name
+        return clusters_of_rows(
+            rows.X, labels, centers, "KMeans.plot", kind=kind, distance=name, ax=ax
+        )
 
 
 def _warn_of_duplicates(found: int, asked: int) -> None:

@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..._base.linear_system import EPS
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import look, undisturbed
 from ...certificate import Certificate
 from ...estimators.inputs import data
 from ...estimators.settings import check_real, check_whole
 from ..base import Course, FitsRows, Limits
+from ..pictures import check_kind, clusters_of_rows
 from .bound import lower_bound
 from .distances import REGISTRY
 from .rows import Rows, rows_of_fit
@@ -157,6 +160,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             with undisturbed():
                 self._form, self._n_features_out = form, len(centers)
                 self.cluster_centers_, self.n_iter_ = centers, course.iterations
+                self._middle = rows.middle
                 self.labels_ = self._shares(rows.X).argmax(axis=1)
                 self.inertia_ = primal
                 if form.name == "gaussian":
@@ -170,8 +174,9 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     ) -> Iterator[tuple[tuple[Array, float], float, float]]:
         """Shares and centres in turn, until the objective falls by too little."""
         last, step = np.inf, 0
-        while True:
+        with undisturbed():  # so that there is a model, whatever the limit
             primal, sums, masses = _pass(rows, form, centers)
+        while True:
             primal = min(primal, last)
             yield (centers, primal), primal, -np.inf
             if last - primal <= self.tol * scale:
@@ -183,6 +188,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             filled = masses > 0
             centers = centers.copy()
             centers[filled] = sums[filled] / masses[filled, None]
+            primal, sums, masses = _pass(rows, form, centers)
 
     def _check_parameters(self) -> None:
         self._check_limits()
@@ -204,18 +210,22 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         spread = rows.weighed(rows.nearest(centers)[1]) / (rows.total * rows.shape[1])
         return Form("gaussian", 2.0 * spread if spread > 0 else 1.0)
 
+    def _new(self, X: ArrayLike, sample_weight: ArrayLike = None) -> Rows:
+        check_is_fitted(self)
+        X = data.check_x(self, X)
+        weights = data.check_weights(sample_weight, X.shape[0])
+        return Rows.of(X, weights, REGISTRY.get("euclidean"))
+
     def _shares(self, X: Any) -> Array:
         found = [
-            self._form.shares(_squared(block, self.cluster_centers_))[0]
+            self._form.shares(_squared(block, self.cluster_centers_, self._middle))[0]
             for block in _blocks(X, len(self.cluster_centers_))
         ]
         return np.concatenate(found)
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """The shares Y of rows in the clusters: ≥ 0, each row sums to one."""
-        check_is_fitted(self)
-        X = data.check_x(self, X)
-        return self._shares(Rows.of(X, None, REGISTRY.get("euclidean")).X)
+        return self._shares(self._new(X).X)
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """The cluster with the largest share, which is the nearest centre."""
@@ -227,17 +237,19 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> float:
         """The objective on other data with their best shares, negative so that more is better."""
-        check_is_fitted(self)
-        X = data.check_x(self, X)
-        rows = Rows.of(X, data.check_weights(sample_weight, X.shape[0]), REGISTRY.get("euclidean"))
+        rows = self._new(X, sample_weight)
         return -_pass(rows, self._form, self.cluster_centers_)[0]
+
+    def plot(self, X: ArrayLike, ax: Any = None, *, kind: str = "clusters") -> Any:
+        """Draw rows, coloured by the cluster of their largest share; ``kind`` as in `KMeans`."""
+        check_kind(kind)
+        rows, centers = self._new(X), self.cluster_centers_
+        labels = self._shares(rows.X).argmax(axis=1)
+        return clusters_of_rows(rows.X, labels, centers, "SoftKMeans.plot", kind=kind, ax=ax)
 
     def judged(self, X: ArrayLike, sample_weight: ArrayLike = None) -> Certificate:
         """The certificate of the centres on these rows with their best shares, computed anew."""
-        check_is_fitted(self)
-        X = data.check_x(self, X)
-        rows = Rows.of(X, data.check_weights(sample_weight, X.shape[0]), REGISTRY.get("euclidean"))
-        centers = self.cluster_centers_
+        rows, centers = self._new(X, sample_weight), self.cluster_centers_
         primal = _pass(rows, self._form, centers)[0]
         course = Course(self, self._form.words)
         return _certified(course, rows, self._form, centers, primal, _spread(rows))
@@ -249,8 +261,9 @@ def _certified(
     """The certificate, by the bound of hard clusters carried over to soft ones."""
     k = len(centers)
     hard, rounding, certain = lower_bound(rows, k)
-    bound = form.bound(hard, k, rows.total)
-    return course.certificate(primal, bound, "relaxation", rounding, scale, certain=certain)
+    error = _rounding(rows, centers)
+    bound = form.bound(hard, k, rows.total) - error
+    return course.certificate(primal, bound, "relaxation", rounding + error, scale, certain=certain)
 
 
 def _pass(rows: Rows, form: Form, centers: Array) -> tuple[float, Array, Array]:
@@ -262,7 +275,7 @@ def _pass(rows: Rows, form: Form, centers: Array) -> tuple[float, Array, Array]:
     for block in _blocks(rows.X, k):
         look()
         part = slice(start, start + block.shape[0])
-        y, costs[part] = form.shares(_squared(block, centers))
+        y, costs[part] = form.shares(_squared(block, centers, rows.middle))
         pull = form.pull(y)
         if rows.weights is not None:
             pull = pull * rows.weights[part, None]
@@ -278,9 +291,11 @@ def _blocks(X: Any, k: int) -> Iterator[Any]:
     return (X[start : start + size] for start in range(0, X.shape[0], size))
 
 
-def _squared(block: Any, centers: Array) -> Array:
-    """‖x − c‖² in double precision."""
+def _squared(block: Any, centers: Array, middle: Array) -> Array:
+    """‖x − c‖² in double precision; dense rows are moved by their mean, so that little cancels."""
     block = block.astype(np.float64, copy=False)
+    if middle.size and not sparse.issparse(block):
+        block, centers = block - middle, centers - middle
     return np.asarray(euclidean_distances(block, centers, squared=True))
 
 
@@ -293,7 +308,20 @@ def _spread(rows: Rows) -> float:
     """Σ s‖x − x̄‖², the objective of one cluster."""
     weights = _all_ones(rows)
     mean = _weighted(rows.X, weights).ravel() / rows.total
-    return float(weights[:, 0] @ _squared(rows.X, mean[None, :])[:, 0])
+    return _around(rows, mean, weights[:, 0])
+
+
+def _around(rows: Rows, point: Array, weights: Array) -> float:
+    """Σ s‖x − point‖²."""
+    return float(weights @ _squared(rows.X, point[None, :], rows.middle)[:, 0])
+
+
+def _rounding(rows: Rows, centers: Array) -> float:
+    """Of the objective, whose distances are differences of numbers of the size of ‖x − middle‖²."""
+    middle = rows.middle if rows.middle.size else np.zeros(rows.shape[1])
+    sizes = _around(rows, middle, _all_ones(rows)[:, 0])
+    far = float(np.square(centers - middle).sum(axis=1).max())
+    return 8.0 * EPS * (sizes + rows.total * far)
 
 
 def _all_ones(rows: Rows) -> Array:

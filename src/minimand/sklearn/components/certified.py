@@ -52,25 +52,35 @@ class IncrementalPCA(decomposition.IncrementalPCA):
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Fit in batches of ``batch_size`` rows."""
         self._sums, self._in_fit = None, True
+        overwritten = not self.copy and isinstance(X, np.ndarray)
+        rows = np.copy(X) if overwritten else X
         try:
             super().fit(X, y)
         finally:
             del self._in_fit
+        self._add(rows, first=True)
         self._certify()
         return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None, check_input: bool = True) -> Self:
         """Merge one more batch into the components."""
-        seen = getattr(self, "n_samples_seen_", 0)
+        if self._in_fit:  # `fit` sums the products of all rows at once
+            super().partial_fit(X, y, check_input=check_input)
+            return self
+        first = not getattr(self, "n_samples_seen_", 0)
         rows: Any = None if sparse.issparse(X) else np.array(X, dtype=float)
         super().partial_fit(X, y, check_input=check_input)
-        if not seen:
+        self._add(rows, first=first)
+        self._certify()
+        return self
+
+    def _add(self, X: Any, *, first: bool) -> None:
+        """Add the products of rows to the sums; the first ones begin anew."""
+        rows = X if sparse.issparse(X) else np.asarray(X, dtype=float)
+        if first:
             self._sums = ScatterStream(rows.shape[1], True) if rows.shape[1] <= _COLUMNS else None
         if self._sums is not None:
-            self._sums.update(as_design(rows), np.ones(len(rows)))
-        if not self._in_fit:
-            self._certify()
-        return self
+            self._sums.update(as_design(rows), np.ones(rows.shape[0]))
 
     def _certify(self) -> None:
         n = float(self.n_samples_seen_)

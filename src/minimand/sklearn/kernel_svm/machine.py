@@ -102,7 +102,8 @@ class KernelMachine(ReadsParameters, CallbackSupportMixin):
         if callable(self.kernel):
             self._BaseLibSVM__Xfit = X  # where scikit-learn looks for it
             if isinstance(self.kernel, Kernel):
-                self._bound_kernel = self.kernel.bind(X)
+                heavy = np.maximum(sample_weight, 0.0) if sample_weight.size else None
+                self._bound_kernel = self.kernel.bind(X, heavy)
             X = self._compute_kernel(X)
             if X.shape != (y.size, y.size):
                 raise ValueError(

@@ -1,0 +1,93 @@
+"""Odd rows: other formats, wild sizes, weights of very different size, many columns."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import minimand as mm
+from minimand.kernels.rows import picked
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 3))
+LABEL = np.arange(30) % 2
+
+
+@pytest.mark.parametrize("size", [1e160, 1e-160])
+@pytest.mark.parametrize(
+    "model",
+    [
+        mm.NormalizedCut(2),
+        mm.GraphClassifier(),
+        mm.Agglomerative(2),
+        mm.Divisive(2),
+        mm.KMeans(2),
+        mm.SoftKMeans(2),
+        mm.KNNClassifier(3),
+        mm.PCA(1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_squares_that_are_no_numbers_are_refused(model, size):
+    with pytest.raises(ValueError, match=r"squares .*divide X by a number of that size"):
+        model.fit(X * size, LABEL)
+
+
+def test_values_of_kernels_that_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match="overflow"):
+        mm.Divisive(2, kernel=mm.Polynomial(3)).fit(X * 1e120)
+    with pytest.raises(ValueError, match="not positive for row 0"):
+        mm.Linear().normalize()(X * 1e-160)
+    zeros = np.zeros((4, 2), np.float32)
+    assert (mm.PCA(1, whiten=True).fit(zeros).transform(zeros) == 0).all()
+
+
+@pytest.mark.parametrize("n_columns", [3, 40])
+@pytest.mark.parametrize("shift", [0.0, 1e8])
+def test_rows_of_the_fit_keep_their_labels(n_columns, shift):
+    rows = RNG.normal(size=(60, n_columns)) + shift  # in many columns, distances are products
+    cut = mm.NormalizedCut(3, random_state=0).fit(rows)
+    np.testing.assert_array_equal(cut.predict(rows), cut.labels_)
+    y = np.where(np.arange(60) < 6, np.arange(60) % 2, -1)
+    model = mm.GraphClassifier().fit(rows, y)
+    np.testing.assert_array_equal(model.predict(rows), model.transduction_)
+    nearest = mm.KNNRegressor(1).fit(rows, np.arange(60.0))
+    np.testing.assert_array_equal(nearest.predict(rows), np.arange(60))
+
+
+def test_formats_of_sparse_rows():
+    rows = sparse.random(20, 6, 0.5, format="coo", random_state=0)
+    weights = np.arange(20.0) % 3
+    assert (picked(rows, np.arange(4)).toarray() == rows.toarray()[:4]).all()
+    thin = mm.Divisive(2, kernel="rbf", random_state=0).fit(rows, sample_weight=weights)
+    full = mm.Divisive(2, kernel="rbf", random_state=0).fit(rows.toarray(), sample_weight=weights)
+    np.testing.assert_array_equal(thin.labels_, full.labels_)
+    wide = rows.tocsr()
+    wide.indices, wide.indptr = (a.astype(np.int64) for a in (wide.indices, wide.indptr))
+    model = mm.KMeans(2, distance="manhattan", random_state=0).fit(wide)
+    there = model.transform(rows.toarray())
+    np.testing.assert_allclose(model.transform(wide), there)
+
+
+@pytest.mark.parametrize("kind", [float, np.float32])
+@pytest.mark.parametrize("method", ["covariance", "gram", "svd"])
+def test_bounds_hold_where_few_rows_have_most_of_the_weight(method, kind):
+    rows = RNG.normal(size=(6, 8)).astype(kind)
+    rows[2] *= 1e6  # far from the weighted mean, next to which the others lie
+    weights = np.array([1.0, 1e8, 1e-8, 2.0, 1e8, 1.0])
+    share = weights / weights.sum()
+    centred = rows.astype(float) - share @ rows
+    sizes = np.linalg.svd(np.sqrt(share)[:, None] * centred, compute_uv=False)
+    least = 0.5 * np.sum(sizes[2:] ** 2)  # what two components must lose
+    model = mm.PCA(2, method=method).fit(rows, sample_weight=weights)
+    found, again = model.certificate_, mm.certify(model, rows, sample_weight=weights)
+    for certificate in (found, again):
+        assert certificate.dual <= least * (1 + 1e-6) + 4 * certificate.rounding
+        assert certificate.primal >= least * (1 - 1e-6) - 4 * certificate.rounding
+    means = mm.KMeans(3, random_state=0).fit(rows, sample_weight=weights).certificate_
+    assert means.dual <= 2 * least * weights.sum() * (1 + 1e-6) + 4 * means.rounding
+
+
+def test_equal_rows_have_no_bound_above_nothing():
+    equal = np.tile(RNG.normal(size=15) * 1e10, (5, 1))
+    found = mm.certify(mm.SoftKMeans(1, form="fuzzy").fit(equal), equal)
+    assert found.dual <= 4 * found.rounding
