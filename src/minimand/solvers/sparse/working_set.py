@@ -33,8 +33,7 @@ _CHEAP = 1e6  # stored numbers times columns, up to which any Gram is formed; sa
 _ROUNDS = 1000  # rounds; safeguard
 _NEWTON_STEPS = 20  # Newton steps of a round; safeguard
 _FIRST_SWEEPS = 2  # sweeps after which the gain of a Newton step is known well; safeguard
-_SWEEPS = 4  # sweeps between two looks at the support; safeguard
-_AFTER = 3  # sweeps after a step on the support; measured as below
+_SWEEPS = 4  # sweeps between two looks at the support, or steps on it; safeguard
 _MOST_SWEEPS = 16  # sweeps of a Newton step while the support changes; safeguard
 _SETTLED = 0.05  # share of the support that changes, up to which steps on it pay; measured as below
 _FORCING = 0.3  # share of the error of a Newton step that sweeps may leave; measured on five
@@ -358,7 +357,7 @@ class _Restricted:
             shift += polish_on_columns(model, self.form, new, self.spread, slope, close, share)
             if last and self._price(model.slope, new) <= 1.8 * goal:  # 1.8 as above
                 break
-            sweeps = _AFTER
+            sweeps = _SWEEPS
         return new, shift
 
     def _price(self, slope: Array, w: Array) -> float:
