@@ -129,6 +129,21 @@ def test_nothing_of_the_callers_is_changed():
     assert all(np.array_equal(x.toarray(), kept) for x, kept in zip(csr, before))
 
 
+@pytest.mark.parametrize("size", [1e-30, 1e140])
+@pytest.mark.parametrize("given", [("crf", "l2", 0.1), ("crf", "l1", 0.05), ("max_margin",)])
+def test_features_of_any_size_are_no_obstacle(given, size):
+    rng = np.random.default_rng(0)
+    rows = [size * rng.normal(size=(3, 4)) for _ in range(20)]
+    labels = [np.where(x[:, 0] > 0, "a", "b").tolist() for x in rows]  # separable: weights grow
+    model = mm.SequenceLabeler(*given).fit(rows, labels)
+    assert model.certificate_.relative <= 1e-4
+
+
+def test_the_bound_of_a_perceptron_does_not_overflow():
+    model = mm.SequenceLabeler("perceptron", random_state=0).fit([1e140 * x for x in X], Y)
+    assert model.bound_ >= 0
+
+
 NAN = [np.array([[1.0, np.nan]])]
 BAD = {
     "none": (None, Y, "X is None"),
