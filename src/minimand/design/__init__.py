@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .base import Access, Block, Covariance, Design, Lines, Moments, Reach, kernel_for
+from .access import Access, Reach
+from .base import Block, Covariance, Design, Lines, Moments, kernel_for
 from .computed import ComputedDesign, Whitened
 from .dense import DenseDesign
 from .gram import GramDesign

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._base.typing import AnyArray, Array, IntArray
-from .base import Access, Design, Reach
+from .access import Access, Reach
+from .base import Design
 
 
 class PairFunction(Protocol):

@@ -162,7 +162,7 @@ class Separable(BoundPenalty):
         alone = Groups(np.arange(size).reshape(self.l1.shape), size)
         return Grouped(alone, np.zeros(size), self.l1, self.l2)
 
-    @property
+    @cached_property
     def function_of_norm(self) -> Separable | None:
         """½ l2‖w‖², if there is no other part and l2 is the same for every feature."""
         ridge = self.ridge
@@ -174,6 +174,11 @@ class Separable(BoundPenalty):
     def ridge(self) -> Array | None:
         """l2, if there is no l1 part and no bound."""
         return None if self.makes_zeros or self.has_constraints else self.l2
+
+    @cached_property
+    def l2_everywhere(self) -> bool:
+        """Whether every feature has an l2 part."""
+        return bool((self.l2 > 0).all())
 
     @cached_property
     def makes_zeros(self) -> bool:

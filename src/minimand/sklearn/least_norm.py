@@ -105,7 +105,8 @@ def _spectrum(objective: Objective) -> Spectrum:
         return rows.spectrum
     mass = n * objective.mass
     if n >= d:
-        values = linalg.eigvalsh(n * objective.own_hessian.matrix, check_finite=False)[::-1]
+        # NumPy's wrapper takes a fifth of the time of SciPy's, which is longer than a small system.
+        values = np.linalg.eigvalsh(n * objective.own_hessian.matrix)[::-1]
         if values[-1] > 1e-6 * values[0]:  # share; safeguard: squares lose half of the digits
             return Spectrum(np.sqrt(values), d)
     x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])

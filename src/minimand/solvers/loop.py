@@ -316,18 +316,16 @@ class _Fit:
 
 def _in_turn(*lists: Iterable[str]) -> list[str]:
     """Lists of solvers that ran in turn, as texts; of many turns, each solver once."""
-    found = []
-    for names in map(list, lists):
+    found = [*map(list, lists)]
+    for i, names in enumerate(found):
         if len(names) > _TURNS:
-            names = [*dict.fromkeys(names), f"… ({len(names)} runs)"]
-        found.append(" → ".join(names))
-    return found
+            found[i] = [*dict.fromkeys(names), f"… ({len(names)} runs)"]
+    return [*map(" → ".join, found)]
 
 
 def _told_once(reasons: list[str]) -> tuple[str, ...]:
     """Every reason once, with the number of times that it was given."""
-    times = Counter(reasons)
-    return tuple(f"{r} ({count} times)" if count > 1 else r for r, count in times.items())
+    return tuple(f"{r} ({n} times)" if n > 1 else r for r, n in Counter(reasons).items())
 
 
 def _label(solver: Solver) -> str:

@@ -9,8 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..._base.typing import Array
-from ...design import as_design
-from ...design.base import Reach
+from ...design import Reach, as_design
 from ...losses import OverScores
 from ...losses.analysis.probe_scores import violation
 from ...outputs import Output, PairsOutput, QueriesOutput, columns_of

@@ -20,6 +20,7 @@ from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
+from ..steps import few_columns
 from ..steps.all_columns import all_at_once, fit_at_once
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
@@ -32,8 +33,7 @@ _CHEAP = 1e6  # stored numbers times columns, up to which any Gram is formed; sa
 _ROUNDS = 1000  # rounds; safeguard
 _NEWTON_STEPS = 20  # Newton steps of a round; safeguard
 _FIRST_SWEEPS = 2  # sweeps after which the gain of a Newton step is known well; safeguard
-_SWEEPS = 4  # sweeps between two looks at the support; safeguard
-_AFTER = 3  # sweeps after a step on the support; measured as below
+_SWEEPS = 4  # sweeps between two looks at the support, or steps on it; safeguard
 _MOST_SWEEPS = 16  # sweeps of a Newton step while the support changes; safeguard
 _SETTLED = 0.05  # share of the support that changes, up to which steps on it pay; measured as below
 _FORCING = 0.3  # share of the error of a Newton step that sweeps may leave; measured on five
@@ -71,6 +71,14 @@ class WorkingSet(Solver):
             words = "separable penalty; without an l1 part Newton is faster"
         zeros = form.makes_zeros or form.bounds is not None
         return Verdict(True, words, costs.working_set(objective, zeros=zeros))
+
+    def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
+        """On few columns in compiled code, without judgements on the way."""
+        form = objective.penalty.sum_over_features
+        assert form is not None
+        if objective.loss.quadratic or form.has_constraints or objective.path_facts:
+            return iter(())
+        return few_columns.at_once(objective, control)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
@@ -349,7 +357,7 @@ class _Restricted:
             shift += polish_on_columns(model, self.form, new, self.spread, slope, close, share)
             if last and self._price(model.slope, new) <= 1.8 * goal:  # 1.8 as above
                 break
-            sweeps = _AFTER
+            sweeps = _SWEEPS
         return new, shift
 
     def _price(self, slope: Array, w: Array) -> float:
