@@ -153,7 +153,9 @@ class _Fit:
         with watching(control.late, hears=True) as watch:
             try:
                 if not math.isfinite(objective.scale):
-                    raise ValueError(_without_scale(objective))
+                    from .refusal import without_scale  # loaded only when needed
+
+                    raise ValueError(without_scale(objective))
                 control.target = history.target = control.tol * objective.scale
                 begin = objective.null if start is None else start
                 if late := control.late():
@@ -335,16 +337,6 @@ def _feasible(objective: Objective, start: Point) -> Point:
     """The start, moved to the nearest feasible point."""
     w = objective.penalty.project(start.w)
     return start if np.array_equal(w, start.w) else objective.point(w, start.b)
-
-
-def _without_scale(objective: Objective) -> str:
-    """Why the unit of tol is not finite."""
-    if np.isfinite(objective.mean(objective.loss.infimum(objective.y))):
-        return f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
-    return (
-        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no minimum "
-        "to be compared with."
-    )
 
 
 def _stalled(history: History, patience: int) -> bool:

@@ -1,10 +1,12 @@
-"""The message for a problem that no solver accepts: what was asked, why not, what to do."""
+"""Messages for problems that no solver accepts, or that have no scale: why not, what to do."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from ..losses import Huber, Loss, Margin, Multinomial, OverScores, SquaredHinge
 from ..penalties import L1, L2
@@ -82,3 +84,13 @@ def _neighbours_of_scores(objective: Objective) -> dict[str, Objective]:
         ),
         "the penalty L2()": objective.with_penalty(l2),
     }
+
+
+def without_scale(objective: Objective) -> str:
+    """Why the unit of tol is not finite."""
+    if np.isfinite(objective.mean(objective.loss.infimum(objective.y))):
+        return f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
+    return (
+        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no minimum "
+        "to be compared with."
+    )
