@@ -1,7 +1,16 @@
 """The referee: `judge(objective, point)` bounds the distance of a point from the optimum."""
 
-from .finding import Certificate, Course, Dual, Finding, Judgement, Kind, is_balanced, slack
-from .measure import UNATTAINED
+from .finding import (
+    UNATTAINED,
+    Certificate,
+    Course,
+    Dual,
+    Finding,
+    Judgement,
+    Kind,
+    is_balanced,
+    slack,
+)
 from .referee import judge, lifted
 from .together import judge_together
 
