@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "common/watch.hpp"
-#include "dense/gram.hpp"
 #include "dense/products.hpp"
-#include "interior/hessian.hpp"
+#include "interior/kept_hessian.hpp"
 #include "interior/small_system.hpp"
 #include "interior/smooth_terms.hpp"
 
@@ -39,7 +38,8 @@ class Steps {
         gradient_(d_),
         dw_(d_),
         now_(n_),
-        next_(n_) {
+        next_(n_),
+        hessian_(matrix, problem.centre, problem.intercept) {
     dense_matvec(matrix_, std::span<const double>(w_), 1, std::span<double>(t_));
     for (std::size_t i = 0; i < n_; ++i) {
       t_[i] = problem_.sign[i] * (t_[i] + b_) - problem_.shift[i];
@@ -92,14 +92,15 @@ class Steps {
       h_[i] = problem_.mass[i] * now_.bend[i];
       total_ += h_[i];
     }
-    std::fill(mean_.begin(), mean_.end(), 0.0);
-    if (problem_.intercept) {
-      if (!(total_ > 0.0)) return false;
-      centred_hessian(matrix_, std::span<const double>(h_), total_, problem_.centre,
-                      std::span<double>(gram_), std::span<double>(mean_));
-    } else {
-      dense_gram(matrix_, std::span<const double>(h_), std::span<double>(gram_));
-    }
+    if (problem_.intercept && !(total_ > 0.0)) return false;
+    if (factorised()) return true;
+    if (!hessian_.changed()) return false;
+    hessian_.forget();
+    return factorised();
+  }
+
+  bool factorised() {
+    hessian_.at(h_, total_, gram_, mean_);
     for (std::size_t j = 0; j < d_; ++j) gram_[j * d_ + j] += problem_.l2[j];
     return system_.factorise(gram_, d_);
   }
@@ -138,6 +139,7 @@ class Steps {
   std::size_t n_, d_;
   std::vector<double> t_, dt_, trial_, h_, gram_, mean_, gradient_, dw_;
   SmoothTerms now_, next_;
+  KeptHessian<Scalar> hessian_;
   SmallSystem system_;
   double primal_ = 0.0, total_ = 0.0, db_ = 0.0;
 };
