@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
         load=machine.load(),
         build=machine.build(),
     )
-    if warning := machine.busy():
+    if warning := machine.busy(results.load):
         results.notes.append(warning)
         say(warning)
     cap = QUICK_CAP if options.quick else CAP

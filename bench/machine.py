@@ -48,18 +48,25 @@ def machine() -> str:
 
 
 def load() -> float | None:
-    """Mean number of runnable tasks over the last minute."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    """Cores that others keep busy now, over a second; None where psutil is not installed.
+
+    The system's load average would count, for minutes, a benchmark that has just ended.
+    """
+    try:
+        import psutil
+    except ImportError:
+        return None
+    return float(psutil.cpu_percent(interval=1.0)) / 100.0 * (os.cpu_count() or 1)
 
 
-def busy() -> str:
-    """A warning if others are using the machine, else nothing."""
-    now = load()
-    if now is None or now < 0.5:
+def busy(now: float | None = None) -> str:
+    """A warning if others are using the machine (now, or as `load` said), else nothing."""
+    now = load() if now is None else now
+    if now is None or now < 0.3:
         return ""
     return (
-        f"WARNING: the load average was {now:.1f} before the run. Wall times and their ratios are "
-        "not reliable; solvers with threads suffer most."
+        f"WARNING: others kept {now:.1f} cores busy before the run. Wall times and their ratios "
+        "are not reliable; solvers with threads suffer most."
     )
 
 

@@ -1,4 +1,4 @@
-"""Pages of scripts of their own, RESULTS-NAME.md: what was measured, the machine, and a table."""
+"""Pages of scripts of their own, results/NAME.md: what was measured, the machine, and a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Page:
         parser = argparse.ArgumentParser(prog=f"python -m bench.{name}", description=words)
         parser.add_argument("--quick", action="store_true", help="small sizes")
         parser.add_argument("--repeats", type=int, default=3, help="the best of so many counts")
-        parser.add_argument("--out", type=Path, default=HERE / f"RESULTS-{name}.md")
+        parser.add_argument("--out", type=Path, default=HERE / "results" / f"{name}.md")
         self.options = parser.parse_args()
         small = " Small sizes (`--quick`): not the real benchmark." if self.options.quick else ""
         warning = machine.busy()

@@ -85,7 +85,7 @@ def markdown(results: Results) -> str:
 def _head(results: Results) -> str:
     listed = ", ".join(f"{name} {number}" for name, number in versions().items())
     size = " Small sizes (`--quick`): not the real benchmark." if results.quick else ""
-    busy = "" if results.load is None else f" Load average before the run: {results.load:.1f}."
+    busy = "" if results.load is None else f" Cores busy before the run: {results.load:.1f}."
     return (
         "# Results\n\n"
         f"Written by `python -m bench`.{size} Best of {results.repeats} interleaved repeats after "

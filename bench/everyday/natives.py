@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn import linear_model, svm
 
 import minimand as mm
-from minimand.estimators.prepare import copy_of, prepare
+from minimand.estimators.prepare import copy_of, posed
 
 from .cells import Cell, Turns, best
 from .data import Data
@@ -154,7 +154,7 @@ def _label(loss: str, penalty: str) -> str:
 def gap_of(peer: Any, model: Any, X: Any, y: np.ndarray) -> float:
     """(P(peer) − D)/scale, D the bound of a fit of ours; infinite for a model that overflows."""
     exact = copy_of(model).set_params(tol=_TIGHTEST).fit(X, y)
-    (objective,) = prepare(copy_of(model), X, y)
+    (objective,) = posed(copy_of(model), X, y).objectives
     w, b = np.squeeze(peer.coef_), np.squeeze(peer.intercept_)
     if objective.n_scores > 1:
         w, b = np.ascontiguousarray(peer.coef_.T), np.ravel(peer.intercept_)

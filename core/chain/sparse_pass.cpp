@@ -57,62 +57,79 @@ struct Space {
 
 }  // namespace
 
-/// Rows of L vectors: to = the sum of the rows of all columns of a token, times their values.
-template <std::size_t L>
-MINIMAND_INLINE void score_chunk(const SparseTokens& tokens, std::size_t t, const double* table,
-                                 std::size_t width, double* to) {
-  Lanes even[L] = {}, odd[L] = {};
-  std::int64_t e = tokens.starts.data()[t];
-  const std::int64_t end = tokens.starts.data()[t + 1];
-  const std::int32_t* const columns = tokens.columns.data();
-  const double* const values = tokens.values.data();
-  for (; e + 2 <= end; e += 2) {
-    const double* const one = table + static_cast<std::size_t>(columns[e]) * width;
-    const double* const other = table + static_cast<std::size_t>(columns[e + 1]) * width;
-    const Lanes first = same_lanes(values[e]), second = same_lanes(values[e + 1]);
-    for (std::size_t l = 0; l < L; ++l) {
-      even[l] += first * load_lanes(one + l * kLanes);
-      odd[l] += second * load_lanes(other + l * kLanes);
-    }
-  }
-  if (e < end) {
-    const double* const one = table + static_cast<std::size_t>(columns[e]) * width;
-    const Lanes first = same_lanes(values[e]);
-    for (std::size_t l = 0; l < L; ++l) even[l] += first * load_lanes(one + l * kLanes);
-  }
-  for (std::size_t l = 0; l < L; ++l) store_lanes(to + l * kLanes, even[l] + odd[l]);
-}
+/// The scores of one token: the sum of the rows of its columns, times their values.
+struct TokenScores {
+  const SparseTokens& tokens;
+  std::size_t t;
+  const double* table;
+  std::size_t width;
+  double* to;
 
-/// Adds the slope of a token, times their values, to the rows of its columns: L vectors of them.
-template <std::size_t L>
-MINIMAND_INLINE void add_chunk(const SparseTokens& tokens, std::size_t t, const double* slope,
-                               std::size_t width, double* table) {
-  Lanes own[L];
-  for (std::size_t l = 0; l < L; ++l) own[l] = load_lanes(slope + l * kLanes);
-  const std::int64_t end = tokens.starts.data()[t + 1];
-  for (std::int64_t e = tokens.starts.data()[t]; e < end; ++e) {
-    double* const to = table + static_cast<std::size_t>(tokens.columns.data()[e]) * width;
-    const Lanes value = same_lanes(tokens.values.data()[e]);
-    for (std::size_t l = 0; l < L; ++l) {
-      store_lanes(to + l * kLanes, load_lanes(to + l * kLanes) + value * own[l]);
+  /// L vectors of the scores, from label c on.
+  template <std::size_t L>
+  MINIMAND_INLINE void chunk(std::size_t c) const {
+    Lanes even[L] = {}, odd[L] = {};
+    std::int64_t e = tokens.starts.data()[t];
+    const std::int64_t end = tokens.starts.data()[t + 1];
+    const std::int32_t* const columns = tokens.columns.data();
+    const double* const values = tokens.values.data();
+    for (; e + 2 <= end; e += 2) {
+      const double* const one = table + static_cast<std::size_t>(columns[e]) * width + c;
+      const double* const other = table + static_cast<std::size_t>(columns[e + 1]) * width + c;
+      const Lanes first = same_lanes(values[e]), second = same_lanes(values[e + 1]);
+      for (std::size_t l = 0; l < L; ++l) {
+        even[l] += first * load_lanes(one + l * kLanes);
+        odd[l] += second * load_lanes(other + l * kLanes);
+      }
+    }
+    if (e < end) {
+      const double* const one = table + static_cast<std::size_t>(columns[e]) * width + c;
+      const Lanes first = same_lanes(values[e]);
+      for (std::size_t l = 0; l < L; ++l) even[l] += first * load_lanes(one + l * kLanes);
+    }
+    for (std::size_t l = 0; l < L; ++l) store_lanes(to + c + l * kLanes, even[l] + odd[l]);
+  }
+};
+
+/// Adds the slope of one token, times the values of its columns, to the rows of these columns.
+struct TokenSlope {
+  const SparseTokens& tokens;
+  std::size_t t;
+  const double* slope;
+  std::size_t width;
+  double* table;
+
+  /// L vectors of the slope, from label c on.
+  template <std::size_t L>
+  MINIMAND_INLINE void chunk(std::size_t c) const {
+    Lanes own[L];
+    for (std::size_t l = 0; l < L; ++l) own[l] = load_lanes(slope + c + l * kLanes);
+    const std::int64_t end = tokens.starts.data()[t + 1];
+    for (std::int64_t e = tokens.starts.data()[t]; e < end; ++e) {
+      double* const to = table + static_cast<std::size_t>(tokens.columns.data()[e]) * width + c;
+      const Lanes value = same_lanes(tokens.values.data()[e]);
+      for (std::size_t l = 0; l < L; ++l) {
+        store_lanes(to + l * kLanes, load_lanes(to + l * kLanes) + value * own[l]);
+      }
     }
   }
+};
+
+/// All labels of a token, in chunks of six, two and one vectors.
+template <class Work>
+MINIMAND_INLINE void in_chunks(std::size_t width, const Work& work) {
+  std::size_t c = 0;
+  for (; c + 6 * kLanes <= width; c += 6 * kLanes) work.template chunk<6>(c);
+  for (; c + 2 * kLanes <= width; c += 2 * kLanes) work.template chunk<2>(c);
+  if (c < width) work.template chunk<1>(c);
 }
 
 MINIMAND_CLONES void score_tokens(const TokenRange& range, const SparseWeights& weights,
                                   double* __restrict to) {
   const SparseTokens& tokens = range.tokens;
   const std::size_t width = weights.width;
-  const double* const table = weights.table.data();
   for (std::size_t t = range.first; t < range.last; ++t, to += width) {
-    std::size_t c = 0;
-    for (; c + 6 * kLanes <= width; c += 6 * kLanes) {
-      score_chunk<6>(tokens, t, table + c, width, to + c);
-    }
-    for (; c + 2 * kLanes <= width; c += 2 * kLanes) {
-      score_chunk<2>(tokens, t, table + c, width, to + c);
-    }
-    if (c < width) score_chunk<1>(tokens, t, table + c, width, to + c);
+    in_chunks(width, TokenScores{tokens, t, weights.table.data(), width, to});
     for (auto e = tokens.single_starts[t]; e < tokens.single_starts[t + 1]; ++e) {
       to[tokens.labels.data()[e]] +=
           tokens.single_values.data()[e] * weights.singles.data()[tokens.singles.data()[e]];
@@ -125,14 +142,7 @@ MINIMAND_CLONES void add_tokens(const TokenRange& range, const double* __restric
                                 double* __restrict singles) {
   const SparseTokens& tokens = range.tokens;
   for (std::size_t t = range.first; t < range.last; ++t, slope += width) {
-    std::size_t c = 0;
-    for (; c + 6 * kLanes <= width; c += 6 * kLanes) {
-      add_chunk<6>(tokens, t, slope + c, width, table + c);
-    }
-    for (; c + 2 * kLanes <= width; c += 2 * kLanes) {
-      add_chunk<2>(tokens, t, slope + c, width, table + c);
-    }
-    if (c < width) add_chunk<1>(tokens, t, slope + c, width, table + c);
+    in_chunks(width, TokenSlope{tokens, t, slope, width, table});
     for (auto e = tokens.single_starts[t]; e < tokens.single_starts[t + 1]; ++e) {
       singles[tokens.singles.data()[e]] +=
           tokens.single_values.data()[e] * slope[tokens.labels.data()[e]];

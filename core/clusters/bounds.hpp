@@ -18,7 +18,7 @@ using GroupBounds =
 inline constexpr std::size_t kChunk = 1024;      // rows sifted together; safeguard: fits a cache
 inline constexpr std::size_t kDoubtful = 256;    // rows scored together; safeguard: fits a cache
 inline constexpr std::size_t kPacked = 1 << 15;  // numbers of rows scored together; safeguard: same
-inline constexpr float kUp = 1.0f + 4e-7f;       // factor that covers the rounding of a float sum
+inline constexpr float kUp = 1.0f + 4e-7f;       // factor, 3 ulp: rounding of a sum; safeguard
 inline constexpr float kDown = 1.0f - 4e-7f;
 
 /// What is known of all rows, and of the centres. Scores are computed in `Tile`: in single

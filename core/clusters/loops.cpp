@@ -20,8 +20,9 @@ template <class Matrix>
 MINIMAND_INLINE void size_all(const Matrix& matrix, std::span<const double> factors,
                               std::span<const double> middle, bool narrow, Range range,
                               std::span<double> squares, std::span<float> sizes) {
-  // Of a narrow row the middle was subtracted, in double precision.
-  constexpr double kRest = 0x1p-28;  // definition: times the unit of float at least that of double
+  // The middle was subtracted from a narrow row in double precision, with a rounding of 2^-53 of
+  // the row. Sizes count in units of float, 2^-24, and 2^-28 of these is more than that.
+  constexpr double kRest = 0x1p-28;  // of the row, in units of float; definition
   for (std::size_t i = range.begin; i < range.end; ++i) {
     double square, size;
     size_row(row_of(matrix, i), middle, square, size);

@@ -204,7 +204,7 @@ void GroupNewton::direction(GroupQuadratic& loss, double share) {
   }
 }
 
-/// Whether a group would turn round: its norm bends there more than anywhere, and it becomes zero.
+/// Whether the step takes a group past zero, where its norm has a corner: the group becomes zero.
 bool GroupNewton::passes_zero(const Member& member, double share, std::size_t scores) const {
   if (!(member.bend > 0.0)) return false;
   const std::size_t at = member.row * scores, size = member.rows * scores;
@@ -213,7 +213,7 @@ bool GroupNewton::passes_zero(const Member& member, double share, std::size_t sc
 }
 
 /// Goes along the step as far as the objective falls; numbers with an l1 part that would change
-/// their sign become zero, and so do groups that would turn round. The numbers go to `target_`, by
+/// their sign become zero, and so do groups that would pass zero. The numbers go to `target_`, by
 /// `move_`.
 bool GroupNewton::go_along(GroupQuadratic& loss, const GroupPenalties& penalties,
                            GroupPoint point) {

@@ -7,17 +7,14 @@
 
 #include "common/watch.hpp"
 #include "dense/products.hpp"
-#include "interior/smooth_terms.hpp"
+#include "interior/smooth_model.hpp"
 
 namespace minimand {
 namespace {
 
-constexpr double kArmijo = 1e-4;     // share of the promised decrease; convention
-constexpr double kFlat = 0.3;        // share of the slope, at which a line search ends; convention
-constexpr double kRounding = 1e-13;  // share of P that is rounding; safeguard
-constexpr int kTrials = 30;          // of a line search; safeguard
-constexpr int kRefined = 2;          // of them, to come nearer to the minimum; safeguard
-constexpr std::size_t kPairs = 10;   // steps that are remembered; convention
+constexpr double kFlat = 0.3;       // share of the slope, at which a line search ends; convention
+constexpr int kRefined = 2;         // trials of it that come nearer to the minimum; safeguard
+constexpr std::size_t kPairs = 10;  // steps that are remembered; convention
 
 double dot(const std::vector<double>& x, const std::vector<double>& y) {
   return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
@@ -39,33 +36,17 @@ class QuasiNewton {
  public:
   QuasiNewton(const DenseMatrix<Scalar>& matrix, const Psi& psi, const SmoothProblem& problem,
               const FirstMetric& metric, std::span<double> w, double& b)
-      : matrix_(matrix),
-        psi_(psi),
-        problem_(problem),
+      : problem_(problem),
         metric_(metric),
-        w_(w),
-        b_(b),
-        n_(matrix.rows()),
         d_(matrix.columns()),
-        t_(n_),
-        dt_(n_),
-        trial_(n_),
-        u_(n_),
+        model_(matrix, psi, problem, w, b),
         gradient_(d_ + 1),
         step_(d_ + 1),
-        image_(d_),
-        now_(n_),
-        next_(n_) {
-    scores_of(w_, b_, t_);
-    for (std::size_t i = 0; i < n_; ++i) t_[i] -= problem_.shift[i];
-    now_.at(psi_, t_);
-    primal_ = along(now_, 0.0).value;
+        image_(d_) {
     find_gradient();
   }
 
-  void record(const SmoothCourse& course, std::size_t step) const {
-    course.record(step, primal_, w_, {&b_, 1});
-  }
+  void record(const SmoothCourse& course, std::size_t step) const { model_.record(course, step); }
 
   /// A bound of the gap at the best intercept; what columns without a penalty add is an estimate,
   /// half the square of their gradient in the first metric.
@@ -92,11 +73,9 @@ class QuasiNewton {
     if (!(slope < 0.0)) return false;
     double db = step_[d_];
     for (std::size_t j = 0; j < d_; ++j) db -= problem_.centre[j] * step_[j];
-    scores_of(std::span<const double>(step_).first(d_), db, dt_);
+    model_.aim(std::span<const double>(step_).first(d_), db);
     const double length = search(slope);
     if (length == 0.0) return false;
-    for (std::size_t j = 0; j < d_; ++j) w_[j] += length * step_[j];
-    b_ += length * db;
     for (double& each : step_) each *= length;
     std::vector<double> before = gradient_;
     find_gradient();
@@ -106,47 +85,14 @@ class QuasiNewton {
   }
 
  private:
-  struct Along {
-    double value, slope, bend;  // of the objective, in the length of the step
-  };
-
-  /// sign * (X w + b).
-  void scores_of(std::span<const double> w, double b, std::vector<double>& t) {
-    const bool moves = std::any_of(w.begin(), w.end(), [](double each) { return each != 0.0; });
-    if (moves) dense_matvec(matrix_, w, 1, std::span<double>(t));
-    for (std::size_t i = 0; i < n_; ++i) t[i] = problem_.sign[i] * (t[i] + b);
-  }
-
-  Along along(const SmoothTerms& terms, double length) const {
-    Along found{0.0, 0.0, 0.0};
-    for (std::size_t i = 0; i < n_; ++i) {
-      const double mass = problem_.mass[i], dt = dt_[i];
-      found.value += mass * terms.value[i];
-      found.slope += mass * terms.slope[i] * dt;
-      found.bend += mass * terms.bend[i] * dt * dt;
-    }
-    for (std::size_t j = 0; j < d_; ++j) {
-      const double w = w_[j] + length * step_[j], l2 = problem_.l2[j];
-      found.value += 0.5 * l2 * w * w;
-      found.slope += l2 * w * step_[j];
-      found.bend += l2 * step_[j] * step_[j];
-    }
-    return found;
-  }
-
   /// Moves to the end of the step; returns its length, 0 if nothing was lower.
   double search(double slope) {
     double length = 1.0;
     for (int trial = 0; trial < kTrials; ++trial) {
-      for (std::size_t i = 0; i < n_; ++i) trial_[i] = t_[i] + length * dt_[i];
-      next_.at(psi_, trial_);
-      const Along here = along(next_, length);
-      const double allowed = kRounding * std::fabs(primal_) + kArmijo * length * slope;
-      const bool lower = here.value <= primal_ + allowed;
+      const auto here = model_.at(length);
+      const bool lower = model_.falls(here, length, slope);
       if (lower && (trial >= kRefined || std::fabs(here.slope) <= -kFlat * slope)) {
-        std::swap(t_, trial_);
-        std::swap(now_, next_);
-        primal_ = here.value;
+        model_.move(length, here);
         return length;
       }
       const double least = here.bend > 0.0 ? length - here.slope / here.bend : 0.5 * length;
@@ -157,16 +103,8 @@ class QuasiNewton {
   }
 
   void find_gradient() {
-    double balance = 0.0;
-    for (std::size_t i = 0; i < n_; ++i) {
-      u_[i] = problem_.mass[i] * problem_.sign[i] * now_.slope[i];
-      balance += u_[i];
-    }
-    if (!problem_.intercept) balance = 0.0;
-    dense_rmatvec(matrix_, std::span<const double>(u_), 1, std::span<double>(gradient_).first(d_));
-    for (std::size_t j = 0; j < d_; ++j) {
-      gradient_[j] += problem_.l2[j] * w_[j] - problem_.centre[j] * balance;
-    }
+    const double balance = model_.find_gradient(std::span<double>(gradient_).first(d_));
+    for (std::size_t j = 0; j < d_; ++j) gradient_[j] -= problem_.centre[j] * balance;
     gradient_[d_] = balance;
   }
 
@@ -193,17 +131,12 @@ class QuasiNewton {
     pairs_.push_back({step_, std::move(change), product});
   }
 
-  const DenseMatrix<Scalar>& matrix_;
-  const Psi& psi_;
   const SmoothProblem& problem_;
   const FirstMetric& metric_;
-  std::span<double> w_;
-  double& b_;
-  std::size_t n_, d_;
-  std::vector<double> t_, dt_, trial_, u_, gradient_, step_, image_;
-  SmoothTerms now_, next_;
+  std::size_t d_;
+  SmoothModel<Scalar, Psi> model_;
+  std::vector<double> gradient_, step_, image_;
   std::vector<Pair> pairs_;
-  double primal_ = 0.0;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "common/watch.hpp"
 #include "dense/gram.hpp"
 #include "dense/products.hpp"
+#include "interior/line_rule.hpp"
 #include "interior/small_system.hpp"
 #include "scores/dense.hpp"
 #include "scores/softmax.hpp"
@@ -14,13 +15,11 @@
 namespace minimand {
 namespace {
 
-constexpr double kArmijo = 1e-4;     // share of the promised decrease; convention
-constexpr double kRounding = 1e-13;  // share of P that is rounding; safeguard
-constexpr int kHalvings = 30;        // of a step; safeguard
-constexpr double kForcing = 0.05;    // share of the gap that products may leave; measured: digits
-constexpr double kLeft = 0.5;        // share of the goal that they may leave; safeguard
-constexpr double kLargest = 1e15;  // numbers of X whose products single precision holds; safeguard
+constexpr double kIdle = 1e-13;    // share of P: a step that gains no more gains nothing; safeguard
+constexpr double kForcing = 0.05;  // share of the gap that products may leave; measured: digits
+constexpr double kLeft = 0.5;      // share of the goal that products may leave; safeguard
 constexpr double kLast = 10.0;     // factor of that, within which a step aims at it; safeguard
+constexpr double kLargest = 1e15;  // numbers of X whose products single precision holds; safeguard
 
 using Numbers = std::vector<double>;
 
@@ -74,7 +73,7 @@ class ScoreSteps {
       if (report.done || report.steps == goal.most || stopping()) return report;
       promised = step(kLeft * goal.near);
       if (promised < 0.0) return report;
-      idle = promised <= kRounding * std::fabs(primal_) ? idle + 1 : 0;
+      idle = promised <= kIdle * std::fabs(primal_) ? idle + 1 : 0;
       course.record(++report.steps, primal_, point_.w, point_.b);
     }
   }
@@ -140,7 +139,7 @@ class ScoreSteps {
     dense_matvec(matrix_, std::span<const double>(step_).first(d_ * k_), k_,
                  std::span<double>(products_));
     double share = 1.0;
-    for (int trial = 0; trial < kHalvings; ++trial, share *= 0.5) {
+    for (int trial = 0; trial < kTrials; ++trial, share *= 0.5) {
       for (std::size_t i = 0; i < n_ * k_; i += k_) {
         for (std::size_t c = 0; c < k_; ++c) {
           trial_[i + c] = point_.z[i + c] + share * (products_[i + c] + db_[c]);
@@ -148,8 +147,7 @@ class ScoreSteps {
       }
       next_.at(trial_, k_, problem_.y);
       const double reached = primal(next_, share);
-      const double allowed = kRounding * std::fabs(primal_) - kArmijo * share * promised;
-      if (!(reached <= primal_ + allowed)) continue;
+      if (!falls_enough(primal_, reached, share, -promised)) continue;
       for (std::size_t j = 0; j < d_ * k_; ++j) point_.w[j] += share * step_[j];
       for (std::size_t c = 0; c < k_; ++c) point_.b[c] += share * db_[c];
       std::copy(trial_.begin(), trial_.end(), point_.z.begin());
@@ -182,7 +180,8 @@ class ScoreSteps {
     }
   }
 
-  /// Whether shifts of all scores of a line are a problem of their own: the penalty is the same.
+  /// Whether one number added to all scores of a line changes the penalty alone, since all scores
+  /// have the same: then neither gradient nor step has a part along such shifts.
   bool shifts_apart(std::size_t line) const {
     const double* const own = l2_.data() + line * k_;
     return std::all_of(own, own + k_, [&](double l2) { return l2 == own[0]; });
@@ -231,8 +230,8 @@ class ScoreSteps {
     }
   }
 
-  /// Curvature along shifts of all scores of a line, where the loss has none and the penalty is the
-  /// same for all scores: the gradient has no part along them, and so neither has the step.
+  /// Adds curvature along shifts of all scores of a line (`shifts_apart`), where the loss has none,
+  /// so that the matrix is regular.
   void fix_shifts() {
     const std::size_t side = lines() * k_;
     for (std::size_t j = 0; j < lines(); ++j) {
@@ -302,7 +301,7 @@ class ScoreSteps {
     }
   }
 
-  /// The inverse of the diagonal of the Hessian, about: curvature and columns are taken apart.
+  /// About the inverse of the Hessian's diagonal: mean curvature times mean square of a column.
   void take_diagonal() {
     inverse_.resize((d_ + 1) * k_);
     apart_.resize(d_ + 1);
@@ -316,7 +315,8 @@ class ScoreSteps {
     }
   }
 
-  /// v = inverse residual, among tables without shifts where these are apart; their product.
+  /// v = inverse * residual, without a shift of all scores in lines where `shifts_apart`; returns
+  /// v'residual.
   double precondition(const Numbers& residual, Numbers& v) const {
     for (std::size_t j = 0; j <= d_; ++j) {
       const double *own = inverse_.data() + j * k_, *from = residual.data() + j * k_;

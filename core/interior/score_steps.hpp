@@ -17,7 +17,7 @@ struct ScoresProblem {
   std::size_t k;                       // scores
   bool intercept;                      // whether b is free
   bool formed;                         // whether Hessians may be formed
-  std::size_t products;                // of a step by conjugate gradients, before one is
+  std::size_t products;                // most of a step by conjugate gradients; then one is formed
   bool gap;  // whether the goal is the gap that the gradient leaves, else what a step gains
 };
 

@@ -13,7 +13,6 @@
 namespace minimand {
 namespace {
 
-// Safeguards all.
 constexpr double kFlat = 0.1;  // share of the first slope that ends a line search; safeguard
 constexpr int kTrials = 40;    // of a line search; safeguard
 constexpr double kInside =

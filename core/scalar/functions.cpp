@@ -43,9 +43,12 @@ MINIMAND_CLONES void log_one_plus_range(std::span<const double> x, std::span<dou
   store_some(to + i, log_one_plus(load_some(from + i, n - i)), n - i);
 }
 
-MINIMAND_CLONES void logistic_terms_range(std::span<const double> z, std::span<const double> y,
-                                          std::span<double> value, std::span<double> gradient,
-                                          std::span<double> curvature) {
+/// Value, gradient and curvature of the logistic loss; the values are left out if there is no room
+/// for them.
+template <bool Valued>
+MINIMAND_INLINE void logistic_points(std::span<const double> z, std::span<const double> y,
+                                     std::span<double> value, std::span<double> gradient,
+                                     std::span<double> curvature) {
   const double* score = z.data();
   const double* label = y.data();
   double* to_value = value.data();
@@ -55,34 +58,27 @@ MINIMAND_CLONES void logistic_terms_range(std::span<const double> z, std::span<c
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const LogisticPoint point(load_lanes(score + i), load_lanes(label + i));
-    store_lanes(to_value + i, point.value());
+    if constexpr (Valued) store_lanes(to_value + i, point.value());
     store_lanes(to_gradient + i, point.gradient());
     store_lanes(to_curvature + i, point.curvature());
   }
   const LogisticPoint point(load_some(score + i, n - i), load_some(label + i, n - i));
-  store_some(to_value + i, point.value(), n - i);
+  if constexpr (Valued) store_some(to_value + i, point.value(), n - i);
   store_some(to_gradient + i, point.gradient(), n - i);
   store_some(to_curvature + i, point.curvature(), n - i);
+}
+
+MINIMAND_CLONES void logistic_terms_range(std::span<const double> z, std::span<const double> y,
+                                          std::span<double> value, std::span<double> gradient,
+                                          std::span<double> curvature) {
+  logistic_points<true>(z, y, value, gradient, curvature);
 }
 
 MINIMAND_CLONES void logistic_derivatives_range(std::span<const double> z,
                                                 std::span<const double> y,
                                                 std::span<double> gradient,
                                                 std::span<double> curvature) {
-  const double* score = z.data();
-  const double* label = y.data();
-  double* to_gradient = gradient.data();
-  double* to_curvature = curvature.data();
-  const std::size_t n = z.size();
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const LogisticPoint point(load_lanes(score + i), load_lanes(label + i));
-    store_lanes(to_gradient + i, point.gradient());
-    store_lanes(to_curvature + i, point.curvature());
-  }
-  const LogisticPoint point(load_some(score + i, n - i), load_some(label + i, n - i));
-  store_some(to_gradient + i, point.gradient(), n - i);
-  store_some(to_curvature + i, point.curvature(), n - i);
+  logistic_points<false>(z, y, {}, gradient, curvature);
 }
 
 void exponentials_terms_range(const Exponentials& psi, std::span<const double> t,

@@ -28,7 +28,7 @@ MINIMAND_INLINE Singles exponential_below_one(Singles x) {
   constexpr float kLn2Low = -0x1.bd0106p-13f;
   // Adding this rounds to an integer and leaves that integer in the low bits.
   constexpr float kRounder = 0x1.8p23f;
-  constexpr float kLeast = -87.3f;  // e^x is a normal number above it
+  constexpr float kLeast = -87.3f;  // e^x is a normal number above it; definition
 
   const Singles zero = {};
   const auto vanishes = x < kLeast;

@@ -139,31 +139,24 @@ struct Fields {
   std::size_t features;
 
   MINIMAND_INLINE std::size_t width() const { return counts.own * kModels<V> + counts.common; }
-  MINIMAND_INLINE double* own(ModelField field, std::size_t j) const {
+  MINIMAND_INLINE double* at(ModelField field, std::size_t j) const {
     if constexpr (Sparse && kModels<V> == 1) return numbers + j * width() + field;
     return numbers + (field * features + j) * kModels<V>;
   }
-  MINIMAND_INLINE double* common(CommonField field, std::size_t j) const {
+  MINIMAND_INLINE double* at(CommonField field, std::size_t j) const {
     if constexpr (Sparse && kModels<V> == 1) return numbers + j * width() + counts.own + field;
     double* const first = numbers + counts.own * kModels<V> * features;
     return Sparse ? first + j * counts.common + field : first + field * features + j;
   }
-  /// A number of every model: V, or for several coefficients of one model as many numbers.
-  template <class Own>
-  MINIMAND_INLINE Own get(ModelField field, std::size_t j) const {
-    return load_models<Own>(own(field, j));
+  /// A number of every model: V, or for several coefficients of one model as many numbers; or one
+  /// that all models have in common.
+  template <class Number, class Field>
+  MINIMAND_INLINE Number get(Field field, std::size_t j) const {
+    return load_models<Number>(at(field, j));
   }
-  template <class Own>
-  MINIMAND_INLINE void set(ModelField field, std::size_t j, Own v) const {
-    store_models(own(field, j), v);
-  }
-  template <class C>
-  MINIMAND_INLINE C get(CommonField field, std::size_t j) const {
-    return load_models<C>(common(field, j));
-  }
-  template <class C>
-  MINIMAND_INLINE void set(CommonField field, std::size_t j, C v) const {
-    store_models(common(field, j), v);
+  template <class Number, class Field>
+  MINIMAND_INLINE void set(Field field, std::size_t j, Number v) const {
+    store_models(at(field, j), v);
   }
 
   /// Prefetches the coefficients of a sparse row: their values, or all of their numbers.
@@ -172,13 +165,13 @@ struct Fields {
     const std::size_t size = row.size() < 512 ? row.size() : 512;
     for (std::size_t k = 0; k < size; ++k) {
       const std::size_t j = row.column(k);
-      __builtin_prefetch(own(kValue, j), 1);
-      if constexpr (kModels<V> == 1) __builtin_prefetch(own(kValue, j) + width() - 1, 1);
+      __builtin_prefetch(at(kValue, j), 1);
+      if constexpr (kModels<V> == 1) __builtin_prefetch(at(kValue, j) + width() - 1, 1);
       if constexpr (kModels<V> > 1) {
-        if (counts.common > 1) __builtin_prefetch(common(kSeen, j), 1);
+        if (counts.common > 1) __builtin_prefetch(at(kSeen, j), 1);
         if (!all) continue;
-        if (counts.own > kLag) __builtin_prefetch(own(kLag, j), 1);
-        if (counts.own > kSquares) __builtin_prefetch(own(kSquares, j), 1);
+        if (counts.own > kLag) __builtin_prefetch(at(kLag, j), 1);
+        if (counts.own > kSquares) __builtin_prefetch(at(kSquares, j), 1);
       }
     }
   }
@@ -187,7 +180,7 @@ struct Fields {
   template <class Row>
   MINIMAND_INLINE V score(const Row& row) const {
     if constexpr (!Sparse) {
-      return row.dot({own(kValue, 0), features});
+      return row.dot({at(kValue, 0), features});
     } else {
       V sums[4] = {};
       const std::size_t size = row.size();

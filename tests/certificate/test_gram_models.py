@@ -14,7 +14,7 @@ from scipy import sparse
 import minimand as mm
 from minimand.certificate import judge
 from minimand.certificate.gram_models import GramModels
-from minimand.estimators.prepare import prepare
+from minimand.estimators.prepare import posed
 from minimand.problem.condensed import sums
 
 
@@ -26,7 +26,7 @@ def data(seed, n=60, d=7, far=0.0):
 
 def objective_of(X, y, penalty, alpha, intercept, weight=None, offset=None):
     model = mm.Regressor("squared", penalty, alpha, intercept=intercept)
-    return prepare(model, X, y, weight, offset)[0]
+    return posed(model, X, y, weight, offset).objectives[0]
 
 
 @settings(max_examples=25, deadline=None)

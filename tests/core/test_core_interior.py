@@ -127,3 +127,17 @@ def test_arrays_are_checked():
         call(samples=(*samples[:5], np.array([60]), *samples[6:]))
     with pytest.raises(ValueError, match="pinned"):
         call(columns=(d, d, d, d, d))
+
+
+def test_quasi_newton_moves_the_intercept_alone_where_columns_are_zero():
+    """The minimum of mean log(1 + e^(−y·b)) for four labels 1 and two labels −1 is at log 2."""
+    sign = np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0])
+    rows = np.full(6, 1 / 6), sign, np.zeros(6)
+    w, none = np.zeros(2), np.empty(0)
+    metric = np.zeros(2), True, np.eye(2), 0.2  # centre, intercept, inverse, total
+    b, _, done = _core.quasi_newton(
+        np.zeros((6, 2)), "softplus", rows, np.ones(2), *metric, w, 3.0, 1e-20, 60, none, none
+    )
+    assert done
+    assert b == pytest.approx(np.log(2), abs=1e-8)
+    assert not w.any()

@@ -23,14 +23,16 @@ def values(x):
 def small_blocks(monkeypatch):
     """Seven rows a block, and a sample of six."""
     monkeypatch.setattr(module, "_BLOCK", 35)
+    monkeypatch.setattr(module, "_TILE", 35)
     monkeypatch.setattr(module, "_FEWEST", 1)
     monkeypatch.setattr(module, "_SAMPLE", 6)
     monkeypatch.setattr(module, "_TALL", 10)
 
 
+@pytest.mark.parametrize("in_threads", [False, True])
 @pytest.mark.parametrize("room", [0, 300, 1e6])
-def test_computed_rows_are_the_matrix(room):
-    check_design(ComputedDesign(values, X, 5, room), values(X))
+def test_computed_rows_are_the_matrix(room, in_threads):
+    check_design(ComputedDesign(values, X, 5, room, in_threads=in_threads), values(X))
 
 
 @pytest.mark.parametrize("room", [0, 300, 1e6])

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import minimand as mm
-from minimand.estimators.prepare import prepare
+from minimand.estimators.prepare import posed
 from minimand.features.activations import ACTIVATIONS
 from minimand.solvers import Control
 from minimand.solvers.nested.variable_projection import _Search
@@ -75,7 +75,7 @@ def test_the_slope_of_the_projected_objective(case, activation, data):
     model = clone(CASES[case]).set_params(features=layer(activation=activation, tol=1e9))
     y = y > 0 if isinstance(model, mm.Classifier) else y
     phi = model.features.bind(X)
-    objectives = prepare(model, X, y)
+    objectives = posed(model, X, y).objectives
     search = _Search(phi, X, objectives, Control(tol=1e-10), "auto")
     phi.draw(np.random.default_rng(1))
     x = search.pack()
@@ -118,7 +118,7 @@ def test_units_learn_what_no_line_can(data):
     phi = model.features_
     assert phi.stationarity_ <= 1e-4
     # The value with its penalty on A, and that no direction leads down from there.
-    scale = prepare(clone(linear), X, y)[0].scale
+    scale = posed(clone(linear), X, y).objectives[0].scale
     decay = 0.5 * phi.decay * scale * (phi.weights_**2).sum()
     assert phi.value_ == pytest.approx(model.certificate_.primal + decay, rel=1e-6)
     assert phi.value_ <= linear.certificate_.primal

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 
 import minimand as mm
-from minimand.estimators.prepare import prepare
+from minimand.estimators.prepare import posed
 from minimand.problem.condensed import condense, is_worthwhile, middle, sums
 from minimand.selection.fold_sums import Divided, FoldSums
 from minimand.selection.samples import Fold, Samples
@@ -19,7 +19,7 @@ def problem(n=120, d=6, *, intercept=True, seed=0, scale=1.0):
     y = X @ rng.standard_normal(d) + rng.standard_normal(n)
     estimator = mm.Regressor("squared", "l1", alpha=0.1, intercept=intercept)
     weight, offset = rng.integers(0, 3, n), rng.standard_normal(n)
-    return prepare(estimator, X, y, weight, offset)[0]
+    return posed(estimator, X, y, weight, offset).objectives[0]
 
 
 @settings(max_examples=25, deadline=None)
@@ -80,7 +80,7 @@ def test_a_fold_that_holds_nearly_all_of_a_column_is_summed_directly():
     X = rng.standard_normal((100, 3))
     X[:, 2] *= 1e-7
     X[:25, 2] = 1e3 * rng.standard_normal(25)  # beside these the others are rounding
-    full = prepare(mm.Regressor("squared", "l1"), X, X[:, 0])[0]
+    full = posed(mm.Regressor("squared", "l1"), X, X[:, 0]).objectives[0]
     train = [rows for rows, _ in KFold(4).split(X)]
     found = Divided(full, train).training(0)
     direct = sums(full, rows=train[0])
@@ -133,13 +133,13 @@ def test_it_is_for_many_rows_and_the_squared_loss():
     full = problem()
     assert is_worthwhile(full)
     assert not is_worthwhile(full, rows=20)
-    huber = prepare(mm.Regressor("huber", "l1"), full.design.x, full.y)[0]
+    huber = posed(mm.Regressor("huber", "l1"), full.design.x, full.y).objectives[0]
     assert not is_worthwhile(huber)
 
 
 def fold_sums(X, y, folds, weight=None, offset=None, *, intercept=True):
     estimator = mm.Regressor("squared", "l1", alpha=1.0, intercept=intercept)
-    full = prepare(estimator, X, y, weight, offset)[0]
+    full = posed(estimator, X, y, weight, offset).objectives[0]
     return FoldSums(estimator._checked_settings(), full, Samples(X, y, weight, offset), folds)
 
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.certificate import judge
-from minimand.estimators.prepare import prepare
+from minimand.estimators.prepare import posed
 from minimand.problem.tangent import Tangent
 from minimand.solvers import Graduated
 from minimand.solvers.nested.graduated import _convex_fit
@@ -160,7 +160,7 @@ def test_far_mistakes_do_not_move_a_tanh_classifier():
 def test_never_worse_than_the_convex_start(seed, loss, penalty, restarts):
     X, y, _ = contaminated(seed, n=20, d=2, share=0.4)
     model = mm.Regressor(loss, penalty, alpha=0.05, solver=Graduated(restarts))
-    objective = prepare(model, X, y)[0]
+    objective = posed(model, X, y).objectives[0]
     control = model._control([])
     control.target = control.tol * objective.scale
     start = objective.primal(_convex_fit(objective, control))
@@ -175,7 +175,7 @@ def test_the_tangent_lies_above_and_touches(seed, penalty):
     X, y, _ = contaminated(seed, n=15, d=2)
     rng = np.random.default_rng(seed)
     for loss in LOSSES:
-        objective = prepare(mm.Regressor(loss, penalty, alpha=0.1), X, y)[0]
+        objective = posed(mm.Regressor(loss, penalty, alpha=0.1), X, y).objectives[0]
         here = objective.point(rng.standard_normal(2), rng.standard_normal())
         tangent = Tangent.at(objective, here)
         bound = lambda p, t=tangent: t.unit * t.problem.primal(p)  # noqa: E731
@@ -386,7 +386,7 @@ def test_a_path_searches_less_and_is_never_worse_than_convex_starts():
     afresh = 0.0
     for alpha, certificate in zip(path.alphas, path.certificates, strict=True):
         model = mm.Regressor(mm.TruncatedSquared(0.5), "l1", alpha=alpha)
-        objective = prepare(model, X, y)[0]
+        objective = posed(model, X, y).objectives[0]
         control = model._control([])
         control.target = control.tol * objective.scale
         assert certificate.primal <= objective.primal(_convex_fit(objective, control)) + 1e-12

@@ -13,7 +13,7 @@ from sklearn.preprocessing import scale
 
 import minimand as mm
 import problems
-from minimand.estimators.prepare import copy_of, prepare
+from minimand.estimators.prepare import copy_of, posed
 from own_models import Kinked, Logarithm
 from problems import KINDS, PAIRS, rng_of
 
@@ -52,7 +52,7 @@ def problem(loss, name, **kwargs):
 
 def value(model, X, y, coef=None, intercept=None):
     """The objective of a fitted model, or of other coefficients."""
-    (objective,) = prepare(copy_of(model), X, y)
+    (objective,) = posed(copy_of(model), X, y).objectives
     coef = model.coef_ if coef is None else coef
     b = model.intercept_ if intercept is None else intercept
     point = objective.point(np.ravel(coef).astype(float), float(np.ravel(b)[0]))

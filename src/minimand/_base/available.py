@@ -9,7 +9,7 @@ from typing import Any
 
 
 def available_if(check: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
-    """As scikit-learn's decorator of this name; the reason that ``check`` raises is told.
+    """A method of objects that pass ``check``, as by scikit-learn's decorator of this name.
 
     ``hasattr`` is False where check(obj) is false or raises; the message of what it raised follows
     that of the AttributeError.

@@ -19,10 +19,11 @@ def median(values: Array, mass: Array) -> float:
 
 
 def sampled_rows(n: int, weights: Array | None, most: int) -> tuple[IntArray, Array | None]:
-    """At most that many of n rows in equal steps, and what each counts; None: one each.
+    """A sample of at most ``most`` of n rows, in equal steps, and its weights; None: all weigh 1.
 
-    Weights that are whole numbers give the rows that their copies would; others are steps of the
-    summed weights, unless the rows are few enough.
+    With weights that are whole numbers, the sample is that of a list with so many copies of every
+    row. With other weights, all rows of positive weight are taken if they are few enough; if not,
+    the steps are equal in the sum of the weights.
     """
     if weights is None:
         return np.linspace(0, n - 1, min(n, most)).astype(np.intp), None

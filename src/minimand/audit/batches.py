@@ -157,7 +157,7 @@ class _Own:
 
     def parts(self, X: Any, y: Any, weights: Any) -> list[_Part]:
         """The next batch."""
-        batch = batch_of(self.model, X, y, None, weights, fitted=True)
+        batch = batch_of(self.model, self.model._fitted.settings, X, y, None, weights)
         found, weight = batch.objectives, batch.weight
         if not weight.all():
             kept = np.flatnonzero(weight)

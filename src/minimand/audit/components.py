@@ -13,8 +13,7 @@ from ..certificate.relaxation import top_of_rows
 from ..design import as_design
 from ..reverse.base import Course
 from ..reverse.components.pca import FORMULA, PCA
-from ..reverse.proof.judged import weights_for
-from ..reverse.rows import rows_for
+from ..reverse.rows import row_weights, rows_for
 
 _FOREIGN = ("PCA", "IncrementalPCA", "TruncatedSVD")  # of scikit-learn
 
@@ -30,7 +29,7 @@ def takes(model: Any) -> bool:
 def certify_components(model: Any, X: ArrayLike, sample_weight: ArrayLike) -> Certificate:
     """mean ½‖x − x̂‖² of the model's projection x̂, and its least value for as many components."""
     rows = rows_for(model, X, of_numbers=True, reset=False)
-    weights = weights_for(sample_weight, rows.shape[0])
+    weights = row_weights(sample_weight, rows.shape[0])
     components = np.asarray(model.components_, dtype=float)
     mean = getattr(model, "mean_", None)
     scale = 0.5 / float(weights.sum())

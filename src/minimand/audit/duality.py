@@ -19,8 +19,9 @@ from ..penalties.ball import Ball
 from ..problem.intercept import best_shift
 from ..problem.objective import Objective
 from ..solvers.programs.hard_margin import Widest
-from .certify import Examination, examine, refuse_weights
+from .certify import refuse_weights
 from .duality_tables import Constraint, Duality, SampleTable
+from .examination import Examination, Given, examine
 
 
 def duality(
@@ -74,7 +75,7 @@ def duality(
         refuse_weights(model, sample_weight, offset)
         best, certificate = model.judged(X, y)
         return _of_plane(best, certificate, model._with_intercept)
-    found = examine(model, X, y, sample_weight, offset)
+    found = examine(model, Given(X, y, sample_weight, offset))
     if found.objectives[0].n_scores > 1:
         return _of_many_scores(found)
     judged = list(zip(found.objectives, found.judgements))

@@ -72,7 +72,7 @@ def explain(
     >>> mm.explain(mm.Regressor("squared", "l1", alpha=0.5), X, y).chosen
     'working_set'
     """
-    from ..estimators.prepare import copy_of, prepare
+    from ..estimators.prepare import copy_of, posed
     from ..selection import Tuned
 
     if isinstance(estimator, Tuned):
@@ -80,7 +80,7 @@ def explain(
         estimator = copy_of(estimator.estimator).set_params(**found_best)
     y = copy_of(estimator)._with_groups(y, groups)
     probe = copy_of(estimator)
-    objective = prepare(probe, X, y, sample_weight, offset, learn=False, rows=True)[0]
+    objective = posed(probe, X, y, sample_weight, offset, learn=False, rows=True).objectives[0]
     if not objective.has_columns and probe.features is not None:
         note = "; on rows of the kernel matrix, without a factor of it"
         objective = replace(objective, words=objective.words + note)

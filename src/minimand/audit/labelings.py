@@ -32,7 +32,7 @@ def certify_labeler(
 def _of_sequences(
     model: Any, X: Any, y: Any, sample_weight: ArrayLike, against: Any
 ) -> Certificate:
-    """By the weights of the model, and of ``against`` if there is one."""
+    """The certificate, by the weights of the model and of ``against`` if there is one."""
     if against is not None and not isinstance(against, SequenceLabeler):
         raise TypeError("against must be a fitted SequenceLabeler: its weights prove a bound.")
     if isinstance(model, SequenceLabeler):

@@ -97,7 +97,7 @@ class Box(NamedTuple):
         return float(self.roundings(a, f).sum())
 
     def roundings(self, a: Array, f: Array) -> Array:
-        """The same of every term."""
+        """The rounding of every term of the gap."""
         sizes = np.abs(f) + np.maximum(np.abs(self.above), np.abs(self.below))
         return 8 * float(np.finfo(float).eps) * np.maximum(self.high, -self.low) * sizes
 

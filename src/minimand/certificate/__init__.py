@@ -8,7 +8,9 @@ from .finding import (
     Finding,
     Judgement,
     Kind,
+    bounded,
     is_balanced,
+    relative_gap,
     slack,
 )
 from .referee import judge, lifted
@@ -22,9 +24,11 @@ __all__ = [
     "Finding",
     "Judgement",
     "Kind",
+    "bounded",
     "is_balanced",
     "judge",
     "judge_together",
     "lifted",
+    "relative_gap",
     "slack",
 ]

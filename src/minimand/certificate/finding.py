@@ -244,8 +244,7 @@ class Finding:
         self, objective: Objective, iterations: int = 0, seconds: float = 0.0
     ) -> Certificate:
         """The result as a Certificate, with the costs of the fit."""
-        scale = objective.scale
-        relative = 0.0 if self.gap == 0 else (self.gap / scale if scale > 0 else np.inf)
+        relative = relative_gap(self.gap, objective.scale)
         if objective.constant_target and self.reaches(objective, 0.0):
             relative = 0.0  # the null model is perfect: gap and scale are both rounding
         rounding, remark = self.rounding(objective), self.infeasibility
@@ -324,6 +323,27 @@ class Judgement(Finding):
             )
             terms = objective.mean(np.abs(value)) + steep
             return slope, terms + objective.price(self.point)
+
+
+def relative_gap(gap: float, scale: float) -> float:
+    """gap/scale; where the scale is zero, 0 for a gap of 0 and infinite for any other."""
+    return 0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf)
+
+
+def bounded(
+    primal: float, bound: float, scale: float, rounding: float = 0.0, **fields: Any
+) -> Certificate:
+    """The certificate of an objective value and a lower bound of the optimum."""
+    gap = max(primal - bound, 0.0)
+    closed = not scale > 0 and gap <= rounding  # there is nothing but rounding
+    return Certificate(
+        primal=primal,
+        dual=min(bound, primal),
+        gap=gap,
+        relative=0.0 if closed else relative_gap(gap, scale),
+        rounding=rounding,
+        **fields,
+    )
 
 
 def is_balanced(mean: Any, size: Any) -> bool:

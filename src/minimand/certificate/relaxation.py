@@ -338,7 +338,7 @@ def _top_of_operator(
 
 
 def _top_of_none(total: float, rounding: float) -> TopSum:
-    """Of no eigenvalue at all: everything is discarded, as by a single cluster."""
+    """The sum of no eigenvalue at all: everything is discarded, as by a single cluster."""
     return TopSum(np.empty(0), rounding, total, max(total - rounding, 0.0), rounding)
 
 

@@ -23,7 +23,7 @@ from ..losses import PLQ, Loss
 from ..penalties import BoundPenalty
 from ..problem.intercept import best_shift
 from ..problem.objective import EPS
-from .finding import Certificate
+from .finding import Certificate, relative_gap
 from .second_pass import MOST_COLUMNS, Aim, Curve
 
 _SCALES = np.array([0.0, 0.5, 0.8, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0])  # c; convention
@@ -240,12 +240,11 @@ class Tally:
             reason = "the objective is infinite"
         known = bool(np.isfinite(gap) and np.isfinite(primal))
         gap = max(gap, 0.0) if known else np.inf
-        relative = 0.0 if gap == 0 else gap / scale if scale > 0 else np.inf
         return Certificate(
             primal=primal,
             dual=primal - gap if known else -np.inf,
             gap=gap,
-            relative=relative,
+            relative=relative_gap(gap, scale),
             objective=words,
             rounding=rounding,
             passes=1.0,

@@ -97,17 +97,21 @@ class Design:
         """The rows, in order, as matrices in memory."""
         raise NotImplementedError(f"{type(self).__name__} must define blocks()")
 
+    def parts(self, f: Callable[..., T], *rowwise: AnyArray) -> Iterator[tuple[slice, T]]:
+        """The rows of every block, in order, and f(matrix, *these rows of each rowwise array)."""
+        for block in self.blocks():
+            yield block.rows, f(block.matrix, *(array[block.rows] for array in rowwise))
+
     def map_rows(self, f: Callable[..., Array], *rowwise: AnyArray) -> Array:
         """f(matrix, *rows of each rowwise array) for every block, stacked vertically.
 
         f returns a row of numbers, or one number, for every row of its block.
         """
         whole: Array | None = None
-        for block in self.blocks():
-            part = f(block.matrix, *(array[block.rows] for array in rowwise))
+        for rows, part in self.parts(f, *rowwise):
             if whole is None:
                 whole = np.empty((self.shape[0], *part.shape[1:]))
-            whole[block.rows] = part
+            whole[rows] = part
         return _unless_empty(whole)
 
     def reduce(self, f: Callable[..., T], *rowwise: AnyArray) -> T:
@@ -117,8 +121,7 @@ class Design:
         the order of the rows; or a tuple of these.
         """
         total: T | None = None
-        for block in self.blocks():
-            part = f(block.matrix, *(array[block.rows] for array in rowwise))
+        for _, part in self.parts(f, *rowwise):
             total = part if total is None else _add(total, part)
         return _unless_empty(total)
 
@@ -390,6 +393,9 @@ def dense_block(x: np.ndarray) -> Array:
 def _add(total: Any, part: Any) -> Any:
     if isinstance(total, tuple):
         return tuple(_add(a, b) for a, b in zip(total, part))
+    if isinstance(total, list):
+        total.extend(part)  # a new list for every block would take the square of their number
+        return total
     return total + part
 
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from .. import _core
+from .._base.in_order import in_order
+from .._base.threads import get_num_threads
 from .._base.typing import AnyArray, Array, IntArray
 from .._base.watch import look
 from .base import Block, Covariance, Design, Lines, dense_block
 from .dense import centred_covariance
 
 _BLOCK = 1 << 20  # numbers of a block, 8 MB; measured: less costs threads, more costs a cache
+_TILE = 1 << 18  # the same of a block of one thread, 2 MB; measured: smaller ones cost as much
 _TALL = 2048  # rows of blocks whose Gram is taken; safeguard: adding Grams takes less than they do
 _FEWEST = 64  # rows of a block; safeguard, likewise
 _SAMPLE = 4096  # rows that tell the sizes and rough means of columns; safeguard
 _COMPUTING = 4.0  # what computing a number costs, in units of reading one; measured, RBF of ten
+
+T = TypeVar("T")
 
 
 class InBlocks(Design):
@@ -83,7 +88,7 @@ class InBlocks(Design):
         return some.rmatvec(np.full(some.shape[0], 1.0 / some.shape[0]))
 
     def column_squares(self, h: Array) -> Array:
-        """From some rows, whose weights are raised to those of all."""
+        """Estimates from some rows, whose weights are raised to add up to those of all."""
         every = max(1, self.shape[0] // _SAMPLE)
         part = np.ascontiguousarray(h[::every])
         if every == 1 or not part.any():
@@ -107,6 +112,8 @@ class ComputedDesign(InBlocks):
     n_columns : int
     room : float, default=0
         Bytes of blocks that are kept for later passes.
+    in_threads : bool, default=False
+        Whether ``compute`` may run on several threads at a time.
 
     Examples
     --------
@@ -118,9 +125,15 @@ class ComputedDesign(InBlocks):
     """
 
     def __init__(
-        self, compute: Callable[[Any], AnyArray], inputs: Any, n_columns: int, room: float = 0.0
+        self,
+        compute: Callable[[Any], AnyArray],
+        inputs: Any,
+        n_columns: int,
+        room: float = 0.0,
+        *,
+        in_threads: bool = False,
     ) -> None:
-        self.compute, self.inputs, self.room = compute, inputs, room
+        self.compute, self.inputs, self.room, self.in_threads = compute, inputs, room, in_threads
         n = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
         self.shape = (int(n), int(n_columns))
         self._kept: dict[int, Array] = {}  # blocks by their first rows
@@ -133,23 +146,43 @@ class ComputedDesign(InBlocks):
 
     def blocks(self) -> Iterator[Block]:
         """The rows, each block as it is computed or was kept."""
+        for rows in self._runs():
+            look()
+            yield Block(rows, self._block(rows))
+
+    def parts(self, f: Callable[..., T], *rowwise: AnyArray) -> Iterator[tuple[slice, T]]:
+        """The same for every block, on a thread of its own where rows may be computed so."""
+        runs = self._runs()
+        if not self.in_threads:
+            yield from super().parts(f, *rowwise)
+            return
+
+        def work(rows: slice) -> tuple[slice, T]:
+            return rows, f(self._block(rows), *(array[rows] for array in rowwise))
+
+        yield from in_order(work, runs, min(get_num_threads(), len(runs)))
+
+    def _runs(self) -> list[slice]:
+        """The rows of the blocks."""
         n, d = self.shape
-        size = max(_FEWEST, _BLOCK // max(d, 1))
-        for start in range(0, n, size):
-            rows = slice(start, min(start + size, n))
-            found = self._kept.get(start)
-            if found is None:
-                look()
-                found = np.ascontiguousarray(self.compute(self.inputs[rows]), dtype=float)
-                if 8.0 * d * (len(self._kept) + 1) * size <= self.room:
-                    found.flags.writeable = False
-                    self._kept[start] = found
-            yield Block(rows, found)
+        size = max(_FEWEST, (_TILE if self.in_threads else _BLOCK) // max(d, 1))
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def _block(self, rows: slice) -> Array:
+        """Some rows, computed or kept; the first rows are kept, as many as there is room for."""
+        found = self._kept.get(rows.start)
+        if found is None:
+            found = np.ascontiguousarray(self.compute(self.inputs[rows]), dtype=float)
+            if 8.0 * self.shape[1] * rows.stop <= self.room:
+                found.flags.writeable = False
+                self._kept[rows.start] = found
+        return found
 
     def rows(self, rows: IntArray) -> ComputedDesign:
         """The given rows, computed when they are asked for; they have their share of the room."""
-        room = self.room * rows.size / max(self.shape[0], 1)
-        return ComputedDesign(self.compute, self.inputs[rows], self.shape[1], room)
+        share = self.room * rows.size / max(self.shape[0], 1)
+        inputs, width = self.inputs[rows], self.shape[1]
+        return ComputedDesign(self.compute, inputs, width, share, in_threads=self.in_threads)
 
 
 class Whitened(InBlocks):
@@ -164,7 +197,7 @@ class Whitened(InBlocks):
 
     @property
     def reading(self) -> float:
-        """That of the inner design."""
+        """What the inner design says."""
         return self.inner.reading
 
     def _outwards(self, w: Array) -> Array:
@@ -183,7 +216,7 @@ class Whitened(InBlocks):
             yield Block(block.rows, self._inwards(dense_block(block.matrix).T).T)
 
     def images(self, matrix: Array) -> Iterator[Block]:
-        """Through the inner columns."""
+        """The rows of X R⁻ᵀ·matrix, from products with the inner columns."""
         return self.inner.images(self._outwards(matrix))
 
     def matvec(self, w: Array) -> Array:
@@ -195,25 +228,25 @@ class Whitened(InBlocks):
         return self._inwards(self.inner.rmatvec(u))
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
-        """Through the inner columns."""
+        """The product with XᵀHX, and R⁻¹ before and behind it."""
         image, t = self.inner.curvature_product(self._outwards(v), shift, h)
         return self._inwards(image), t
 
     def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
-        """Likewise, for k scores."""
+        """The product for k scores, with R⁻¹ before and behind that of the inner design."""
         inner = np.vstack([self._outwards(table[:-1]), table[-1:]])
         found = self.inner.simplex_product(inner, p, scale)
         return np.vstack([self._inwards(found[:-1]), found[-1:]])
 
     def score_sizes(self, w: Array, sizes: Array) -> Any:
-        """Those of the sums over inner columns, where more may cancel."""
+        """Sizes of the sums over inner columns, in which more may cancel."""
         return np.maximum(
             super().score_sizes(w, sizes),
             self.inner.score_sizes(self._outwards(w), self._inner_sizes),
         )
 
     def slope_sizes(self, sizes: Array) -> Array:
-        """Those of the sums R⁻¹(Xᵀu), in which more may cancel."""
+        """Sizes of the sums R⁻¹(Xᵀu), in which more may cancel than in Xᵀu."""
         inverse = np.abs(self._inwards(np.eye(self.shape[1])))
         return np.maximum(sizes, inverse @ self._inner_sizes)
 

@@ -107,7 +107,7 @@ class DenseDesign(Design):
             self._nonzeros = without_zeros(self.x, memory)
 
     def rough_products(self, memory: float) -> RoughProducts | None:
-        """From a copy as floats, without zeros if there is such a copy already."""
+        """Products of a copy as floats, without zeros if there is a copy without them already."""
         if self._nonzeros is not None:
             return self._nonzeros.rough_products(memory)
         if not self._rows_together or 4 * self.x.size > memory:

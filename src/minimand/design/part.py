@@ -43,5 +43,5 @@ class PartDesign(KernelDesign):
         return PartDesign(self.whole, self.taken[rows])
 
     def doubt(self, unit: float) -> tuple[float, float]:
-        """That of all rows, which is no less."""
+        """The doubt of values among all rows, which is no less than among these."""
         return self.whole.doubt(unit)

@@ -156,7 +156,7 @@ class SparseDesign(Design):
             _ = self._columns_and_ones
 
     def rough_products(self, memory: float) -> RoughProducts | None:
-        """From a copy of the numbers as floats, of a CSR that `simplex_product` reads by rows."""
+        """Products of a copy of the numbers as floats, for a CSR only: it is read by rows."""
         if self.x.format != "csr" or "_columns_and_ones" in self.__dict__ or 4 * self.nnz > memory:
             return None
         matrix = _core.Compressed(self.x.indptr, self.x.indices, floats(self.x.data), self.shape[1])

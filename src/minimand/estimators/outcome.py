@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.wording import counted
-from ..certificate import UNATTAINED, Certificate
+from ..certificate import UNATTAINED, Certificate, relative_gap
 from ..problem.objective import Objective
 from ..problem.slot import Slot, as_table
 from ..solvers import REGISTRY as SOLVERS
@@ -68,7 +68,7 @@ def combined(
         primal=sum(c.primal for c in certificates),
         dual=sum(c.dual for c in certificates),
         gap=gap,
-        relative=0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf),
+        relative=relative_gap(gap, scale),
         objective=f"Σ over {len(certificates)} {parts} of {certificates[0].objective}",
         rounding=sum(c.rounding for c in certificates),
         iterations=max(c.iterations for c in certificates),

@@ -41,42 +41,18 @@ def _instead(estimator: Any) -> str:
     return "; what a pipeline would do first goes into its features="
 
 
-def prepare(
-    estimator: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    offset: ArrayLike = None,
-    *,
-    learn: bool = True,
-    rows: bool = False,
-) -> Sequence[Objective]:
-    """The objectives an estimator minimises on these data, one per score.
+def posed(estimator: Any, *data: ArrayLike, learn: bool = True, rows: bool = False) -> Posed:
+    """The `Posed` problem of an estimator that is not fitted yet; it has an objective per score.
 
-    The estimator, which must be a copy, learns the names of the features, the features themselves,
-    the classes and the scale of its loss, as in `fit`. Without ``learn``, features that a fit would
-    learn keep their random initial values, which saves the time of learning them. With ``rows`` a
-    kernel machine may be posed on rows of the kernel matrix, as ``fit`` does it.
+    ``data`` are X, y, sample_weight and offset, of which the last two may be absent. The estimator,
+    which must be a copy, learns the names of the features, the features themselves, the classes and
+    the scale of its loss, as in `fit`. A parameter of the loss that is "auto" is replaced by a
+    number in the estimator, so that all models on a path and in folds share it. Without ``learn``,
+    features that a fit would learn keep their random initial values, which saves the time of
+    learning them. With ``rows`` a kernel machine may be posed on rows of the kernel matrix, as
+    ``fit`` does it.
     """
-    return posed(estimator, X, y, sample_weight, offset, learn=learn, rows=rows).objectives
-
-
-def posed(
-    estimator: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    offset: ArrayLike = None,
-    *,
-    learn: bool = True,
-    rows: bool = False,
-) -> Posed:
-    """The `Posed` problem of an estimator that is not fitted yet.
-
-    A parameter of the loss that is "auto" is replaced by a number in the estimator, so that all
-    models on a path and in folds share it.
-    """
-    found = estimator._posed(X, y, sample_weight, offset, rows=rows)
+    found = estimator._posed(*data, rows=rows)
     found = estimator._completed(found, learn=learn)
     if hasattr(estimator, "loss_"):
         estimator.loss = found.coded.settings.loss

@@ -221,25 +221,13 @@ def _check_options(solver: Sgd) -> None:
 
 
 def batch_of(
-    estimator: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    classes: ArrayLike = None,
-    sample_weight: ArrayLike = None,
-    offset: ArrayLike = None,
-    *,
-    fitted: bool = False,
+    estimator: Any, settings: Settings, X: ArrayLike, y: ArrayLike, *beside: ArrayLike
 ) -> Batch:
-    """The problem on one batch, by the parameters; features are fitted on the first batch.
+    """The problem on one batch; features are fitted on the first batch.
 
-    With ``fitted``, settings and output are those of the fit.
+    ``beside`` X and y there may be classes, sample_weight and offset, in this order.
     """
-    if fitted:
-        settings = estimator._fitted.settings
-    else:
-        settings = with_found_scale(
-            estimator._checked_settings(), getattr(estimator, "loss_", None)
-        )
+    classes, sample_weight, offset = (*beside, None, None, None)[:3]
     first = not hasattr(estimator, "coef_")
     X, y = data.check_xy(estimator, X, y, fitted=not first)
     if isinstance(X, Design):
@@ -251,7 +239,8 @@ def batch_of(
 def learn_batch(estimator: Any, *batch: ArrayLike) -> None:
     """Learn from the next batch; the first call begins the stream."""
     solver = solver_of(estimator)
-    rows = batch_of(estimator, *batch)
+    settings = with_found_scale(estimator._checked_settings(), getattr(estimator, "loss_", None))
+    rows = batch_of(estimator, settings, *batch)
     current: Stream | None = getattr(estimator, "_stream", None)
     if current is None:
         start = None

@@ -114,7 +114,7 @@ class RandomFourier(Features):
         width = 2 * self.frequencies_.shape[1]
         if x.dtype.itemsize * float(x.shape[0]) * width <= memory:
             return self.columns(x)
-        return ComputedDesign(self.columns, x, width, ROOM * memory)
+        return ComputedDesign(self.columns, x, width, ROOM * memory, in_threads=True)
 
     def names(self, inputs: list[str]) -> Iterator[str]:
         """cos0, cos1, …, sin0, sin1, …."""

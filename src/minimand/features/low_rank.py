@@ -99,7 +99,13 @@ class LowRank(Features):
     def on_demand(self, x: Any, memory: float) -> Design:
         """φ̂ of rows as the kernel takes them, computed in blocks when they are asked for."""
         kernel, marks = self.kernel_, self._landmarks
-        rows = ComputedDesign(lambda part: kernel.block(part, marks), x, self.rank_, ROOM * memory)
+        rows = ComputedDesign(
+            lambda part: kernel.block(part, marks),
+            x,
+            self.rank_,
+            ROOM * memory,
+            in_threads=kernel.in_threads,
+        )
         return Whitened(rows, self._triangle)
 
     def _bound_rows(self, X: Any, weights: Array | None = None) -> Any:

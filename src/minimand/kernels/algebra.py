@@ -40,6 +40,11 @@ class Nested(Kernel):
         """Whether the inner kernel is positive semidefinite."""
         return self.kernel.definite
 
+    @property
+    def in_threads(self) -> bool:  # type: ignore[override]
+        """Whether the inner kernel may be computed so."""
+        return self.kernel.in_threads
+
     def check_parameters(self) -> None:
         """Check the parameters of the inner kernel."""
         check_kernel(self, self.kernel)
@@ -103,6 +108,11 @@ class Pair(Kernel):
     def definite(self) -> bool:  # type: ignore[override]
         """Whether both kernels are."""
         return self.left.definite and self.right.definite
+
+    @property
+    def in_threads(self) -> bool:  # type: ignore[override]
+        """Whether both kernels may be computed so."""
+        return self.left.in_threads and self.right.in_threads
 
     def check_parameters(self) -> None:
         """Check the parameters of both kernels."""
@@ -253,7 +263,7 @@ class Constant(Kernel):
     """
 
     takes_sparse = True
-    definite = True
+    definite = in_threads = True
 
     def __init__(self, c: float = 1.0) -> None:
         self.c = c

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _STRIP = 256  # rows of a Gram matrix computed together; safeguard: products of matrices
 BUFFER = 1 << 23  # numbers of a block, 64 MB; safeguard: temporaries do not grow with n²
-_WHOLE = 1024  # rows of a Gram matrix that are one strip, both halves; measured at 569×30
 
 
 class Kernel(NamesParameters, Parameterized, ABC):
@@ -56,6 +55,7 @@ class Kernel(NamesParameters, Parameterized, ABC):
     pairwise: ClassVar[bool] = False  # whether X is a matrix of kernel values itself
     of_objects: ClassVar[bool] = False  # whether samples are objects, which have no columns
     definite: ClassVar[bool] = False  # whether it is proved to be a kernel: fits need no check
+    in_threads: ClassVar[bool] = False  # whether several threads may compute values at a time
     explicit: ClassVar[bool] = False  # whether features= takes the columns of φ, not values of k
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "gamma": "tau=(2 * gamma) ** -0.5 for RBF, tau=1/gamma for Laplace",
@@ -184,7 +184,7 @@ class Kernel(NamesParameters, Parameterized, ABC):
     def gram(self, x: Any) -> Array:
         """The symmetric matrix of all pairs of training rows; half of it is computed."""
         n, tiled = count(x), self.in_tiles(x)
-        strips = runs(n, _WHOLE if tiled and n <= _WHOLE else _STRIP)
+        strips = runs(n, _STRIP)
         # The first strip tells the type; it is copied, as it may be the user's.
         first = np.asarray(self.block(x[strips[0]], x))
         kind = np.float32 if first.dtype == np.float32 else np.float64

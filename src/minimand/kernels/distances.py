@@ -111,7 +111,7 @@ class RBF(DistanceKernel):
     array([[1.   , 0.607]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def __init__(self, tau: Any = 1.0) -> None:
         self.tau = tau
@@ -140,13 +140,13 @@ class RBF(DistanceKernel):
         return found
 
     def tile(self, x: Any, z: Any, out: AnyArray) -> None:
-        """The same of prepared dense rows, in place."""
+        """The values of prepared dense rows, written to ``out``."""
         (x, row_squares), (z, column_squares) = x, z
         np.matmul(x, z.T, out=out)
         _core.gaussians(out, row_squares, column_squares, -_half_precision(self.tau))
 
     def doubt(self, x: Any, unit: float) -> tuple[float, float]:
-        """A share: that of ‖x‖² + ‖z‖² − 2x·z in units of the bandwidth, and that of exp."""
+        """A share of the value: the errors of ‖x‖² + ‖z‖² − 2x·z over the bandwidth, and of exp."""
         if not self.in_tiles(x):
             return super().doubt(x, unit)
         most = float(x.parts[1].max(initial=0.0))
@@ -197,7 +197,7 @@ class Laplace(DistanceKernel):
     array([[1.   , 0.368]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     metric = "cityblock"
 
@@ -233,7 +233,7 @@ class Matern(DistanceKernel):
     array([[0.368]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def __init__(self, tau: Any = 1.0, nu: float = 1.5) -> None:
         self.tau = tau
@@ -275,7 +275,7 @@ class Periodic(DistanceKernel):
     array([[0.135, 1.   , 1.   ]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def __init__(self, period: float = 1.0, tau: Any = 1.0) -> None:
         self.period = period

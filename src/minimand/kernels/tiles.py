@@ -6,15 +6,14 @@ Every thread has tiles of its own: the threads of BLAS would wait for each other
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from .._base.threads import get_num_threads, one_blas_thread, one_core_thread
+from .._base.in_order import in_order
+from .._base.threads import get_num_threads
 from .._base.typing import AnyArray, Array
-from .._base.watch import look
 from .rows import Parts, count
 
 ROWS = 256  # of a tile; safeguard: products of thinner matrices are slow
@@ -68,21 +67,8 @@ def runs(n: int, size: int) -> list[slice]:
 def spread(work: Callable[[slice], None], runs: list[slice], values: int) -> None:
     """``work`` on all runs, on threads if there is much of it."""
     jobs = min(get_num_threads(), len(runs)) if values >= _LARGE else 1
-    with one_blas_thread():
-        if jobs <= 1:
-            for run in runs:
-                look()
-                work(run)
-            return
-        with one_core_thread(), ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(work, run) for run in runs]
-            try:
-                for future in futures:
-                    look()
-                    future.result()
-            finally:
-                for future in futures:
-                    future.cancel()
+    for _ in in_order(work, runs, jobs):
+        pass
 
 
 def _dense(x: Any) -> bool:

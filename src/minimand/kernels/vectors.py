@@ -51,7 +51,7 @@ class Linear(VectorKernel):
     array([[11.]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def block(self, x: Any, z: Any) -> Array:
         """All x·z."""
@@ -101,7 +101,7 @@ class Polynomial(VectorKernel):
     array([[144.]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def __init__(self, degree: int = 2, c: float = 1.0) -> None:
         self.degree = degree
@@ -119,7 +119,7 @@ class Polynomial(VectorKernel):
         return self._of(products(x, z))
 
     def tile(self, x: Any, z: Any, out: AnyArray) -> None:
-        """The same of dense rows, in place."""
+        """The values of dense rows, written to ``out``."""
         self._of(np.matmul(x, z.T, out=out))
 
     def _of(self, values: Array) -> Array:
@@ -128,7 +128,7 @@ class Polynomial(VectorKernel):
         return values
 
     def doubt(self, x: Any, unit: float) -> tuple[float, float]:
-        """A share if no entry is negative, so that c + x·z ≥ c; else what the largest rows have."""
+        """A share of the value if no entry is negative, as c + x·z ≥ c then; else a number."""
         if not self.in_tiles(x):
             return super().doubt(x, unit)
         most, p = float(squares(x).max(initial=0.0)), int(self.degree)
@@ -193,7 +193,7 @@ class Cosine(VectorKernel):
     array([[0.707]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """Rows of length one, and those that are zero."""
@@ -226,7 +226,7 @@ class Min(VectorKernel):
     array([[3.]])
     """
 
-    definite = True
+    definite = in_threads = True
 
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """A matrix without negative entries."""

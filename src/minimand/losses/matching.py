@@ -52,7 +52,7 @@ class Poisson(LogLink):
             return Terms(self.value(z, y), mu - y, mu)
 
     def slopes(self, z: Array, y: Array) -> tuple[Array, Array]:
-        """The same without the value."""
+        """First and second derivatives, without the value."""
         with np.errstate(over="ignore"):
             mu = exp(z)
             return mu - y, mu

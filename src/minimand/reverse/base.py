@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.parameters import NamesParameters, extend_constructor
 from .._base.typing import ArrayLike
 from .._base.watch import StoppedError, interrupt, reason, stoppable, watching
-from ..certificate import Certificate, Kind
+from ..certificate import Certificate, Kind, bounded
 from ..estimators.callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from ..estimators.settings import check_callbacks, check_limits, check_seed
 from ..estimators.summary import Summarised
@@ -289,21 +289,15 @@ class Course:
         infimum; without it, the relative gap refers to the objective itself. ``details`` are
         further fields of `Certificate`, such as ``infeasibility`` where there is no bound.
         """
-        gap = max(primal - bound, 0.0)
-        unit = abs(primal) if scale is None else scale
-        nothing = gap == 0 or (not unit > 0 and gap <= rounding)  # but rounding is left of anything
-        relative = 0.0 if nothing else (gap / unit if unit > 0 else math.inf)
-        passes = self.history[-1].passes if len(self.history) else 0.0
-        return Certificate(
-            primal=primal,
-            dual=min(bound, primal),
-            gap=gap,
-            relative=relative,
+        return bounded(
+            primal,
+            bound,
+            abs(primal) if scale is None else scale,
+            rounding,
             kind=kind,
             objective=self.formula,
-            rounding=rounding,
             iterations=self.iterations,
-            passes=passes,
+            passes=self.history[-1].passes if len(self.history) else 0.0,
             seconds=self.seconds,
             **details,
         )

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._base.typing import Array, ArrayLike
 from ..design import Design
+from ..estimators.inputs.data import check_weights
 from ..estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
 from ..kernels import Kernel
 from ..kernels.rows import summed
@@ -32,6 +34,12 @@ def kernel_rows(estimator: Any, X: Any, kernel: Kernel, *, reset: bool, copy: bo
     if isinstance(kernel, VectorKernel):
         found = with_finite_squares(found)
     return found.copy() if copy and of_numbers and found is X else found
+
+
+def row_weights(sample_weight: ArrayLike, n: int) -> Array:
+    """The checked weights of n rows; ones if none are given."""
+    found = check_weights(sample_weight, n)
+    return np.ones(n) if found is None else found
 
 
 def in_double(X: Any) -> Any:

@@ -75,7 +75,7 @@ class Fit:
 
     @property
     def certificate(self) -> Certificate:
-        """Of all outputs together."""
+        """The certificate of all outputs together."""
         return combined(
             [s.certificate for s in self.solutions],
             list(map(Part.of, self.problem.objectives)),
@@ -84,7 +84,7 @@ class Fit:
 
     @property
     def iterations(self) -> list[int]:
-        """Of every output; at least one, unless none was allowed."""
+        """The iterations of every output; at least one, unless none was allowed."""
         return [
             max(s.certificate.iterations, 0 if s.stopped_by == "max_iter=0" else 1)
             for s in self.solutions

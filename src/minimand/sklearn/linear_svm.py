@@ -107,20 +107,11 @@ class LinearSVR(_Liblinear, PredictsNumbers, svm.LinearSVR):
     ----------
     epsilon : float, default=0.0
         Errors up to epsilon cost nothing.
-    tol : float, default=1e-6
-        The certified relative gap to reach.
-    C : float, default=1.0
-        Inverse strength of the penalty.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-    fit_intercept : bool, default=True
-    intercept_scaling : float, default=1.0
-        The value of the penalised constant column.
     dual, random_state
         No effect on the optimum; every value can be used with every loss.
-    verbose : int, default=0
-        Show a progress bar with the gap.
-    max_iter : int, default=1000
-        Most iterations.
+    tol, C, fit_intercept, intercept_scaling, verbose, max_iter
+        As in `LinearSVC`.
 
     Attributes
     ----------

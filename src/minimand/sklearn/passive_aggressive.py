@@ -40,11 +40,8 @@ class PassiveAggressiveClassifier(OnlineClassifier, linear_model.PassiveAggressi
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-    n_iter_ : int
-    t_ : float
+    classes_, coef_, intercept_, n_iter_, t_
+        As in `Perceptron`.
     """
 
     def _rule(self, X: Any) -> OnlineRule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import get_config, linear_model
@@ -78,7 +78,7 @@ class RidgeCV(TunedDropIn, linear_model.RidgeCV):
             model = Ridge(1.0, fit_intercept=self.fit_intercept)
             # At alpha = 1, so that alphas multiply the penalties of these problems.
             problems = problem_of(model, X, y, weights).objectives
-            self._leave_one_out(problems, alphas, X, y, weights, heard)
+            self._leave_one_out(_Samples(X, y, weights, problems), alphas, heard)
             model.alpha, model._sibling = self.alpha_, problems[0]
             as_far_as_it_came(model.fit, X, y, weights)
         else:
@@ -86,24 +86,15 @@ class RidgeCV(TunedDropIn, linear_model.RidgeCV):
         for name in ("coef_", "intercept_", "certificate_"):
             setattr(self, name, getattr(model, name))
 
-    def _leave_one_out(
-        self,
-        problems: list[Objective],
-        alphas: Array,
-        X: Any,
-        y: AnyArray,
-        weights: Array | None,
-        heard: dict[str, Any],
-    ) -> None:
+    def _leave_one_out(self, samples: _Samples, alphas: Array, heard: dict[str, Any]) -> None:
         """alpha_, best_score_ and cv_results_; ties go to the first alpha."""
-        left = self._left_out(problems, alphas, X, y, weights)
-        columns = y[:, None] if y.ndim == 1 else y
+        left, y, weights = samples.left_out(alphas), samples.y, samples.weights
         if self.scoring is None:
             values = left**2 if weights is None else weights * left**2
             by_target = -values.mean(axis=2)
             scores = by_target if self.alpha_per_target else by_target.mean(axis=0)
         else:
-            values = columns.T[:, None] - left
+            values = samples.columns.T[:, None] - left
             scores = self._scored(values, y, heard)
         best = np.argmax(scores, axis=-1)
         if scores.ndim == 2 and len(scores) > 1:
@@ -115,34 +106,7 @@ class RidgeCV(TunedDropIn, linear_model.RidgeCV):
         if self.store_cv_results:
             table = np.moveaxis(values, 2, 0)  # (n_samples, n_targets, n_alphas)
             table = table[:, 0] if y.ndim == 1 else table
-            self.cv_results_ = np.ascontiguousarray(table, dtype=X.dtype)
-
-    def _left_out(
-        self,
-        problems: list[Objective],
-        alphas: Array,
-        X: Any,
-        y: AnyArray,
-        weights: Array | None,
-    ) -> Array:
-        """y − prediction without the sample: (n_targets, n_alphas, n_samples)."""
-        if problems[0].n_samples < 2:
-            raise ValueError(
-                "leaving one out needs two samples of positive weight, but there is one sample "
-                "(n_samples=1): pass more data."
-            )
-        if problems[0].n_samples == X.shape[0]:
-            return residuals_of_sum(problems, alphas)
-        # A sample of weight 0 is in no fit: the model of all others predicts it.
-        assert weights is not None
-        there = weights > 0
-        left = np.empty((len(problems), len(alphas), X.shape[0]))
-        left[:, :, there] = residuals_of_sum(problems, alphas)
-        for k, column in enumerate(y.reshape(X.shape[0], -1).T):
-            coefs, intercepts = ridge_path(problems[k], alphas)
-            z = np.asarray(X[~there] @ coefs.T) + intercepts
-            left[k][:, ~there] = (column[~there, None] - z).T
-        return left
+            self.cv_results_ = np.ascontiguousarray(table, dtype=samples.X.dtype)
 
     def _scored(self, predictions: Array, y: AnyArray, heard: dict[str, Any]) -> Array:
         """The scorer's value for every alpha, and for every target if ``alpha_per_target``."""
@@ -169,6 +133,41 @@ class RidgeCV(TunedDropIn, linear_model.RidgeCV):
             return as_far_as_it_came(model.fit, X, y, params.get("sample_weight"))
         self.alpha_, self.best_score_ = search.best_estimator_.alpha, search.best_score_
         return search.best_estimator_
+
+
+class _Samples(NamedTuple):
+    """All samples, those of weight 0 included, and the problem of every target at alpha = 1."""
+
+    X: Any
+    y: AnyArray
+    weights: Array | None
+    problems: list[Objective]
+
+    @property
+    def columns(self) -> AnyArray:
+        """The targets as columns."""
+        return self.y.reshape(self.X.shape[0], -1)
+
+    def left_out(self, alphas: Array) -> Array:
+        """y − prediction without the sample: (n_targets, n_alphas, n_samples)."""
+        n, fitted = self.X.shape[0], self.problems[0].n_samples
+        if fitted < 2:
+            raise ValueError(
+                "leaving one out needs two samples of positive weight, but there is one sample "
+                "(n_samples=1): pass more data."
+            )
+        if fitted == n:
+            return residuals_of_sum(self.problems, alphas)
+        # A sample of weight 0 is in no fit: the model of all others predicts it.
+        assert self.weights is not None
+        there = self.weights > 0
+        left = np.empty((len(self.problems), len(alphas), n))
+        left[:, :, there] = residuals_of_sum(self.problems, alphas)
+        for k, column in enumerate(self.columns.T):
+            coefs, intercepts = ridge_path(self.problems[k], alphas)
+            z = np.asarray(self.X[~there] @ coefs.T) + intercepts
+            left[k][:, ~there] = (column[~there, None] - z).T
+        return left
 
 
 class _Told(RegressorMixin, BaseEstimator):

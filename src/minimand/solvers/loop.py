@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from operator import attrgetter
@@ -289,7 +289,7 @@ class _Fit:
             observe(control, objective, final, 0, history)  # time ran out before any other record
         elif final.point is objective.null or not (told and history.ends_at(best)):
             history.append(control.state(objective, final, told))
-        history.solver = _in_turn(list(map(_label, solvers)))
+        history.solver, names = _in_turn(map(_label, solvers), map(attrgetter("name"), solvers))
         reasons = [] if self._course is None else self._course.reasons
         history.hand_overs = _told_once(reasons) if reasons else ()
         history.end(certificate.primal, certificate.dual, certificate.gap)
@@ -300,7 +300,7 @@ class _Fit:
             point=final.point,
             slope=final.slope if best is None else best.slope,
             certificate=certificate,
-            solver=_in_turn(list(map(attrgetter("name"), solvers))),
+            solver=names,
             converged=converged,
             stopped_by=stopped_by
             or ("" if converged else control.ended_by or solvers[-1].exhausted),
@@ -308,11 +308,14 @@ class _Fit:
         )
 
 
-def _in_turn(names: list[str]) -> str:
-    """Solvers that ran one after the other; each once if they have taken many turns."""
-    if len(names) <= _TURNS:
-        return " → ".join(names)
-    return " → ".join([*dict.fromkeys(names), f"… ({len(names)} runs)"])
+def _in_turn(*lists: Iterable[str]) -> list[str]:
+    """Lists of solvers that ran in turn, as texts; of many turns, each solver once."""
+    found = []
+    for names in map(list, lists):
+        if len(names) > _TURNS:
+            names = [*dict.fromkeys(names), f"… ({len(names)} runs)"]
+        found.append(" → ".join(names))
+    return found
 
 
 def _told_once(reasons: list[str]) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def posed(
 
 
 def _own_problem(model: Any, X: Any, y: Any, sample_weight: ArrayLike) -> Posed:
-    """From the parameters c1, c2 and those that say which weights exist."""
+    """The problem of the parameters c1 and c2, and of those that say which weights exist."""
     if sample_weight is not None:
         raise ValueError("CRFsuite knows no sample_weight: leave it out.")
     c1 = float(model.c1 or 0.0)

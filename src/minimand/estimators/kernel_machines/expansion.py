@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..._base.typing import Array, IntArray
-from ...certificate import Certificate, judge
+from ...certificate import Certificate, judge, relative_gap
 from ...design import Design
 from ...features.low_rank import LowRank, PivotedCholesky
 from ...kernels.rows import picked
@@ -239,12 +239,11 @@ def _with_gap(objective: Objective, found: Certificate, gap: float, parts: Array
     if by_sample is not None and np.isfinite(gap) and by_sample.shape == parts.shape:
         total = float(parts.sum())
         by_sample = by_sample + (parts * (added / total) if total > 0 else 0.0)
-    scale = objective.scale
     return replace(
         found,
         gap=gap,
         dual=found.dual - added,
-        relative=0.0 if gap == 0 or perfect else (gap / scale if scale > 0 else np.inf),
+        relative=0.0 if perfect else relative_gap(gap, objective.scale),
         by_sample=by_sample,
         infeasibility=found.infeasibility
         if np.isfinite(gap)

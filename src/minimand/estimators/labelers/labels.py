@@ -10,20 +10,14 @@ import numpy as np
 
 from ..._base.typing import AnyArray, ArrayLike, IntArray
 from ..inputs.kinds import is_missing
-from .tokens import SEQUENCE, Unit
+from .tokens import SEQUENCE, Unit, check_list
 
 
 def label_lists(y: Any, lengths: IntArray, unit: Unit = SEQUENCE) -> list[list[Any]]:
     """One list of labels for each sequence; refused in one sentence unless every token has one."""
     if y is None:
         raise ValueError("a labeler requires y to be passed, but the target y is None.")
-    if isinstance(y, str | bytes | dict) or not hasattr(y, "__len__"):
-        raise TypeError(f"y must be a list with the labels of every {unit.whole}, not {y!r:.50}.")
-    if len(y) != len(lengths):
-        raise ValueError(
-            f"X and y must hold the same {unit.whole}s, but X has {len(lengths)} and y has "
-            f"{len(y)}."
-        )
+    check_list("y", y, "labels", len(lengths), unit)
     found = []
     for place, (own, length) in enumerate(zip(y, lengths)):
         if isinstance(own, str | bytes | dict) or not hasattr(own, "__len__"):

@@ -78,6 +78,19 @@ def lengths_of(sequences: list[Any]) -> IntArray:
     return np.array([s.shape[0] if sparse.issparse(s) else len(s) for s in sequences], np.int64)
 
 
+def check_list(name: str, given: Any, holds: str, count: int, unit: Unit) -> None:
+    """Refuse an argument beside X that is no list with an entry for every sequence."""
+    if isinstance(given, str | bytes | dict) or not hasattr(given, "__len__"):
+        raise TypeError(
+            f"{name} must be a list with the {holds} of every {unit.whole}, not {given!r:.50}."
+        )
+    if len(given) != count:
+        raise ValueError(
+            f"X and {name} must hold the same {unit.whole}s, but X has {count} and {name} has "
+            f"{len(given)}."
+        )
+
+
 def refuse_empty(sequences: list[Any], unit: Unit = SEQUENCE) -> None:
     """Refuse sequences without a token, from which nothing can be learnt."""
     empty = np.flatnonzero(lengths_of(sequences) == 0)

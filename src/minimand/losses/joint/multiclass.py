@@ -194,7 +194,7 @@ class Multinomial(Loss):
         return ShiftedSums(value, slope, size, hessian)
 
     def softmax_classes(self, y: Array) -> IntArray | None:
-        """Without a reference, whose score is 0."""
+        """The classes, unless one of them is a reference, whose score is 0."""
         return _numbers(y) if self.reference is None else None
 
     def transform(self, z: Array) -> Array:

@@ -29,11 +29,11 @@ class TiltedMargins(ClassMargins):
 
     @property
     def cost(self) -> ArrayLike:
-        """That of the loss."""
+        """The costs of ℓ."""
         return self.loss.cost
 
     def order_weights(self, n_classes: int) -> Array:
-        """Those of the loss."""
+        """The weights of ℓ."""
         return self.loss.order_weights(n_classes)
 
     def labels(self, y: Array) -> IntArray:
@@ -49,7 +49,7 @@ class TiltedMargins(ClassMargins):
         return self.loss.fenchel_young(z, self.tilt(y), y[:, 0])
 
     def gradient(self, z: Array, y: Array) -> Array:
-        """That of ℓ, minus g."""
+        """The gradient of ℓ, minus g."""
         return self.loss.gradient(z, y[:, 0]) - self.tilt(y)
 
     def conjugate(self, u: Array, y: Array) -> Array:
@@ -67,11 +67,11 @@ class TiltedMargins(ClassMargins):
         return self.loss.into_domain(u + g, y[:, 0]) - g
 
     def room(self, u: Array, y: Array) -> Array:
-        """That of u + g."""
+        """The room of ℓ at u + g."""
         return self.loss.room(u + self.tilt(y), y[:, 0])
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
-        """That of ℓ at z + step·g."""
+        """The prox of ℓ at z + step·g."""
         return self.loss.prox(z + step * self.tilt(y), y[:, 0], step)
 
     def best_shift(self, z: Array, y: Array, mass: Array) -> Array:

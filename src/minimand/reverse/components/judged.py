@@ -11,12 +11,11 @@ from ..._base.linear_system import EPS
 from ..._base.typing import Array, ArrayLike, IntArray
 from ...certificate import Certificate
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_normalised, top_of_rows
-from ...estimators.inputs.data import check_weights
 from ...features.low_rank import MEMORY, PivotedCholesky
 from ...kernels import Kernel
 from ...kernels.rows import count
 from ..base import Course
-from ..rows import in_double, kernel_rows
+from ..rows import in_double, kernel_rows, row_weights
 from .kernel_fits import outputs_of
 from .normalized_fits import Normalized
 
@@ -26,13 +25,12 @@ _RANK = 1000  # columns of a factor where the kernel matrix is too large; safegu
 def of_kernel_components(
     model: Any, formula: str, X: Any, sample_weight: ArrayLike = None
 ) -> Certificate:
-    """Of a `KernelPCA`, on any rows: what its components leave out, and what any must leave out."""
+    """The certificate of a `KernelPCA` on any rows: what its components, and any, leave out."""
     X = in_double(kernel_rows(model, X, model.kernel_, reset=False))
     kernel: Kernel = model.kernel_
     found, rows = model._components, kernel.rows(X, training=True)
     n = count(rows)
-    given = check_weights(sample_weight, n)
-    weights = np.ones(n) if given is None else given
+    weights = row_weights(sample_weight, n)
     new = kernel.rows(X)
     own = kernel.diagonal(rows)
     centred = bool(model._centred)
@@ -73,7 +71,7 @@ def _top(kernel: Kernel, X: Any, rows: Any, weights: Array, k: int, centred: boo
 
 
 def of_embedding(model: Any, formula: str, X: Any, sample_weight: ArrayLike = None) -> Certificate:
-    """Of a `NormalizedPCA`, on the rows that it was fitted on."""
+    """The certificate of a `NormalizedPCA`, on the rows that it was fitted on."""
     X = in_double(kernel_rows(model, X, model.kernel_, reset=False))
     n, k = count(X), model.embedding_.shape[1]
     if n != model.n_samples_:
@@ -81,8 +79,7 @@ def of_embedding(model: Any, formula: str, X: Any, sample_weight: ArrayLike = No
             f"X has {n} rows, but this {type(model).__name__} was fitted on {model.n_samples_}: "
             "pass the data it was fitted on."
         )
-    given = check_weights(sample_weight, n)
-    weights = np.ones(n) if given is None else given
+    weights = row_weights(sample_weight, n)
     kept = np.flatnonzero(weights)
     values = _affinities(model, X, kept)
     problem = Normalized.of(values, weights[kept])

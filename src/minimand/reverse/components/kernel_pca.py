@@ -13,16 +13,15 @@ from ..._base.parameters import check_count as check_integer
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import StoppedError, interrupt, undisturbed
 from ...certificate import Certificate
-from ...estimators.inputs.data import check_weights
 from ...features.low_rank import MEMORY, PivotedCholesky
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
 from ...kernels.rows import count
 from ..base import Course, FitsRows, Limits
-from ..rows import in_double, kernel_rows
+from ..rows import in_double, kernel_rows, row_weights
 from .kernel_fits import KernelFound, of_a_factor, of_all_values, outputs_of
 from .pre_image import PreImages, check_pre_image
-from .rows import checked_outputs, precision
+from .rows import checked_outputs, precision, rows_to_keep
 from .spectrum import check_against, check_count
 
 FORMULA = "mean ½‖φ(x) − φ̂(x)‖², φ̂ the projection of φ onto the components"
@@ -114,14 +113,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
     def _find(self, X: Any, sample_weight: ArrayLike) -> None:
         """Find the components."""
         self._check_parameters()
-        X = kernel_rows(self, X, REGISTRY.get(self.kernel), reset=True, copy=True)
-        kind, X = precision(X), in_double(X)
+        X, kind = rows_to_keep(self, X)
         kernel = REGISTRY.get(self.kernel).bind(X)
         rows = kernel.rows(X, training=True)
         n = count(rows)
         check_against(self.n_components, n, n, "n_samples")
-        given = check_weights(sample_weight, n)
-        weights = np.ones(n) if given is None else given
+        weights = row_weights(sample_weight, n)
         method = self._chosen(n)
         with Course(self, FORMULA, X, solver=method) as course:
             found = self._found(kernel, X, rows, weights, method, course)

@@ -14,12 +14,11 @@ from ..._base.parameters import check_count as check_integer
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
-from ...estimators.inputs.data import check_weights
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY
 from ...kernels.rows import count
 from ..base import Course, FitsRows, Limits
-from ..rows import in_double, kernel_rows
+from ..rows import in_double, kernel_rows, row_weights
 from .normalized_fits import (
     EXACT,
     Normalized,
@@ -28,7 +27,7 @@ from .normalized_fits import (
     concluded,
     ritz_points,
 )
-from .rows import precision
+from .rows import precision, rows_to_keep
 
 FORMULA = "k − tr ỸᵀK̃Ỹ, K̃ = Λ^-½KΛ^-½ and Ỹ orthonormal, off the constant component"
 _METHODS = ("auto", "exact", "krylov", "low_rank")
@@ -111,11 +110,9 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
     def _find(self, X: Any, sample_weight: ArrayLike) -> None:
         """Find the components."""
         self._check_parameters()
-        X = kernel_rows(self, X, REGISTRY.get(self.kernel), reset=True, copy=True)
-        kind, X = precision(X), in_double(X)
+        X, kind = rows_to_keep(self, X)
         n = count(X)
-        given = check_weights(sample_weight, n)
-        weights = np.ones(n) if given is None else given
+        weights = row_weights(sample_weight, n)
         n = int(np.count_nonzero(weights))
         if self.n_components >= n:
             rows = "n_samples" if n == weights.size else "the number of rows of positive weight"

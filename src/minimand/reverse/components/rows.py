@@ -10,6 +10,8 @@ from sklearn.utils import check_array
 from ..._base.typing import AnyArray, Array
 from ...design import Design, as_design
 from ...estimators.inputs.data import check_weights
+from ...kernels import REGISTRY
+from ..rows import in_double, kernel_rows
 
 
 def weighted_rows(X: Any, sample_weight: Any) -> tuple[Design, Array]:
@@ -22,6 +24,15 @@ def weighted_rows(X: Any, sample_weight: Any) -> tuple[Design, Array]:
     if kept.size == weights.size:
         return design, weights
     return design.rows(kept), weights[kept]
+
+
+def rows_to_keep(model: Any, X: Any) -> tuple[Any, Any]:
+    """The rows of a fit as the kernel of a model takes them, in double precision; and theirs.
+
+    The model keeps them: they are never X itself, which the caller may change.
+    """
+    found = kernel_rows(model, X, REGISTRY.get(model.kernel), reset=True, copy=True)
+    return in_double(found), precision(found)
 
 
 def precision(X: Any) -> Any:

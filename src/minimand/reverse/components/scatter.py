@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from ..._base.in_order import in_order
 from ..._base.linear_system import EPS
+from ..._base.threads import get_num_threads
 from ..._base.typing import Array
 from ..._base.watch import look
 from ...design import Design
 from ...design.dense import DenseDesign
+from ...kernels.tiles import runs
 
 _BYTES = 1 << 19  # of a block of rows; safeguard: it stays in a cache of the processor
 _FEWEST, _MOST = 128, 1024  # rows of a block; safeguard: products of matrices, and their rounding
+_PARTS = 8  # sums of parts of the rows, for threads; safeguard: their order is fixed
+_NARROW = 512  # columns, beyond which threads of BLAS share a block, not the rows; safeguard
+_LARGE = 1 << 22  # numbers that are worth threads, some milliseconds; safeguard
 _EPS_SINGLE = float(np.finfo(np.float32).eps)
 
 
@@ -53,17 +60,22 @@ def _in_single(design: DenseDesign, weights: Array, centred: bool) -> Scatter:
     rough = design.centre.astype(np.float32) if centred else np.zeros(d, np.float32)
     root = np.sqrt(weights / weights.max()).astype(np.float32)
     even = bool((root == 1).all())
-    matrix, first = np.zeros((d, d)), np.zeros(d)
-    buffer = np.empty((height, d), np.float32)
-    for start in range(0, n, height):
-        look()
-        part, r = x[start : start + height], root[start : start + height]
-        rows = buffer[: len(part)]
-        np.subtract(part, rough, out=rows)
-        if not even:
-            rows *= r[:, None]
-        first += r @ rows
-        matrix += rows.T @ rows
+
+    def sums(rows: slice) -> tuple[Array, Array]:
+        """Σ rᵢ²(xᵢ − rough)(xᵢ − rough)ᵀ and Σ rᵢ²(xᵢ − rough) of some rows."""
+        matrix, first = np.zeros((d, d)), np.zeros(d)
+        buffer = np.empty((height, d), np.float32)
+        for start in range(rows.start, rows.stop, height):
+            look()
+            part = slice(start, min(start + height, rows.stop))
+            near = np.subtract(x[part], rough, out=buffer[: part.stop - start])
+            if not even:
+                near *= root[part, None]
+            first += root[part] @ near
+            matrix += near.T @ near
+        return matrix, first
+
+    matrix, first = _summed(sums, n, d, height)
     # The squares of rounded roots are the weights that were used: the mean is theirs, too.
     used = root.astype(float) ** 2
     total = float(used.sum())
@@ -75,3 +87,18 @@ def _in_single(design: DenseDesign, weights: Array, centred: bool) -> Scatter:
     matrix *= float(weights.sum()) / total
     depth = _EPS_SINGLE * height**0.5 + EPS * (n / height) ** 0.5
     return Scatter(matrix, mean, 4.0 * depth * max(float(np.trace(matrix)), 0.0))
+
+
+def _summed(
+    sums: Callable[[slice], tuple[Array, Array]], n: int, d: int, height: int
+) -> tuple[Array, Array]:
+    """The sums over all rows; those of parts on threads of their own if columns are few.
+
+    Threads of BLAS would wait for each other at every block of few columns.
+    """
+    if d > _NARROW:
+        return sums(slice(0, n))
+    parts = runs(n, max(height, -(-n // _PARTS)))
+    jobs = min(get_num_threads(), len(parts)) if n * d >= _LARGE else 1
+    matrices, firsts = zip(*in_order(sums, parts, jobs))
+    return np.sum(matrices, axis=0), np.sum(firsts, axis=0)

@@ -14,7 +14,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ..._base.parameters import check_count
 from ..._base.typing import Array, IntArray
 from ..._base.watch import undisturbed
-from ...estimators.inputs.data import check_weights
 from ...estimators.settings import check_real
 from ...kernels import REGISTRY as KERNELS
 from ...kernels import Kernel
@@ -60,10 +59,6 @@ class KernelClusters(ClusterMixin, FitsRows):
             )
         if check_real("beta", self.beta, low=0.0) == 0 and self.out_of_sample == "regression":
             raise ValueError("beta must be above 0 for out_of_sample='regression'.")
-
-    def _weights(self, sample_weight: Any, n: int) -> Array:
-        found = check_weights(sample_weight, n)
-        return np.ones(n) if found is None else found
 
     def _search(self, task: Task, course: Course) -> Clusters:
         """The best clustering of some starts, with its history in the course."""

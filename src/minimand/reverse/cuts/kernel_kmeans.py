@@ -17,7 +17,7 @@ from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
 from ..base import Course, Limits
 from ..components.conversions import kernel_from_reverse
-from ..rows import in_double, kernel_rows
+from ..rows import in_double, kernel_rows, row_weights
 from .alternation import Task
 from .base import KernelClusters
 from .bounds import rounding_of
@@ -115,7 +115,7 @@ class KernelKMeans(KernelClusters):
         kernel.check_parameters()
         X = in_double(kernel_rows(self, X, kernel, reset=True))
         n = int(_num_samples(X))
-        weights = self._weights(sample_weight, n)
+        weights = row_weights(sample_weight, n)
         k = check_clusters(self.n_clusters, n, weights)
         with Course(self, _FORMULA, X, solver="alternation") as course:
             task, rest = self._posed(X, kernel, weights, k)

@@ -14,6 +14,7 @@ from ...certificate import Certificate, Kind
 from ...kernels import REGISTRY, Kernel, Precomputed
 from ..base import Course, Limits
 from ..components.conversions import kernel_from_reverse
+from ..rows import row_weights
 from .affinities import affinity_of
 from .alternation import Clusters, Task
 from .base import KernelClusters
@@ -104,7 +105,7 @@ class NormalizedCut(KernelClusters):
         affinity = affinity_of(self.kernel, self.memory)
         X = affinity.read(self, X, reset=True)
         n = int(_num_samples(X))
-        weights = self._weights(sample_weight, n)
+        weights = row_weights(sample_weight, n)
         k = check_clusters(self.n_clusters, n, weights)
         if self.out_of_sample == "regression" and affinity.graph:
             raise ValueError(

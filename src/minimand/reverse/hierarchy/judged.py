@@ -9,20 +9,19 @@ import numpy as np
 from ..._base.typing import Array, ArrayLike, IntArray
 from ...certificate import Certificate
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
-from ...estimators.inputs.data import check_weights
 from ...features.low_rank import MEMORY
 from ...kernels import Kernel
 from ..base import Course
 from ..cuts.bounds import rounding_of
+from ..rows import row_weights
 from .branches import scatter_of
 
 
 def of_labels(
     model: Any, X: Any, labels: IntArray, k: int, kernel: Kernel | None, sample_weight: ArrayLike
 ) -> Certificate:
-    """Of the sum of squares within clusters, of the rows or of their features."""
-    given = check_weights(sample_weight, labels.size)
-    s = np.ones(labels.size) if given is None else given
+    """The certificate of the sum of squares within clusters, of the rows or of their features."""
+    s = row_weights(sample_weight, labels.size)
     scatter = scatter_of(X, s, kernel)
     used = np.flatnonzero(s > 0)
     parts = (used[labels[used] == c] for c in range(k))

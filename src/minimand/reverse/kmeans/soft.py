@@ -246,7 +246,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 def _certified(
     course: Course, rows: Rows, form: Form, centers: Array, primal: float, scale: float
 ) -> Certificate:
-    """With the bound of hard clusters, carried over to soft ones."""
+    """The certificate, by the bound of hard clusters carried over to soft ones."""
     k = len(centers)
     hard, rounding, certain = lower_bound(rows, k)
     bound = form.bound(hard, k, rows.total)

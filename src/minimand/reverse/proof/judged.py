@@ -13,14 +13,13 @@ from ..._base.typing import Array, ArrayLike, BoolArray, IntArray
 from ...certificate import Certificate, Kind
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
 from ...design import as_design
-from ...estimators.inputs.data import check_weights
 from ...features.low_rank import MEMORY
 from ..base import Course
 from ..cuts.alternation import Task, clusters_of
 from ..cuts.bounds import rounding_of
 from ..cuts.normalized_cut import cut_bound, cut_task
 from ..cuts.pairs import DensePairs
-from ..rows import in_double, kernel_rows
+from ..rows import in_double, kernel_rows, row_weights
 from .closed_form import objective
 from .points import PairPoints, Points, RowPoints, indicator
 from .prove import CLOSED, Proof, prove
@@ -32,18 +31,12 @@ CUT_FORMULA = "Σ cut(cluster, others)/vol(cluster)"
 _LARGE_CUT = 3000  # nodes of a graph whose dual is looked at; safeguard: its matrix is dense
 
 
-def weights_for(sample_weight: ArrayLike, n: int) -> Array:
-    """Ones by default."""
-    found = check_weights(sample_weight, n)
-    return np.ones(n) if found is None else found
-
-
 def of_centres(
     model: Any, X: Any, centres: Array, sample_weight: ArrayLike, *, thorough: bool
 ) -> Certificate:
-    """Of a model with Euclidean centres, on rows X: an array or a sparse matrix."""
+    """The certificate of a model with Euclidean centres, on rows X: an array or a sparse matrix."""
     n, k = X.shape[0], centres.shape[0]
-    weights = weights_for(sample_weight, n)
+    weights = row_weights(sample_weight, n)
     labels, squares = _assigned(X, centres)
     primal = float(weights @ squares)
     relaxed = top_of_rows(as_design(X), k - 1, weights=weights)
@@ -60,13 +53,13 @@ def of_centres(
 def of_kernel(
     model: Any, X: ArrayLike, sample_weight: ArrayLike = None, *, thorough: bool
 ) -> Certificate:
-    """Of a `KernelKMeans`, on the rows that it was fitted on or others."""
+    """The certificate of a `KernelKMeans`, on the rows that it was fitted on or others."""
     kernel = model._kernel if model._map is None else model._map.kernel_
     X = in_double(kernel_rows(model, X, kernel, reset=False))
     if model._map is not None:
         return _of_factor(model, X, sample_weight, thorough=thorough)
     n, k = int(_num_samples(X)), model.dual_coef_.shape[0]
-    weights = weights_for(sample_weight, n)
+    weights = row_weights(sample_weight, n)
     kept = weights > 0
     rows = kernel.rows(X, training=True)
     products, own = kernel.times(rows, model._rows, model.dual_coef_.T), kernel.diagonal(rows)
@@ -83,10 +76,10 @@ def of_kernel(
 def _of_factor(
     model: Any, X: Any, sample_weight: ArrayLike = None, *, thorough: bool
 ) -> Certificate:
-    """Of a `KernelKMeans` on a factor L: of the kernel itself, what L leaves out included."""
+    """The certificate of a `KernelKMeans` on a factor L, with what L leaves out of the kernel."""
     kernel, rows = model._map.kernel_, model._map.training_rows(X)
     n, k = int(_num_samples(X)), model.dual_coef_.shape[0]
-    weights = weights_for(sample_weight, n)
+    weights = row_weights(sample_weight, n)
     kept = weights > 0
     factor, rest = model._map.transform(X), model._map.left_out(X)
     squares = np.einsum("ij,ij->i", factor, factor)
@@ -122,7 +115,7 @@ def _of_factor(
 def of_cut(
     model: Any, X: ArrayLike, sample_weight: ArrayLike = None, *, thorough: bool
 ) -> Certificate:
-    """Of a `NormalizedCut`, on the rows that it was fitted on."""
+    """The certificate of a `NormalizedCut`, on the rows that it was fitted on."""
     X = model._affinity.read(model, X, reset=False)
     matrix, labels, k = model.affinity_matrix_, model.labels_, model.dual_coef_.shape[0]
     if _num_samples(X) != labels.size:
@@ -130,7 +123,7 @@ def of_cut(
             f"X has {_num_samples(X)} rows, but this {type(model).__name__} was fitted on "
             f"{labels.size}: pass the data it was fitted on."
         )
-    weights = weights_for(sample_weight, labels.size)
+    weights = row_weights(sample_weight, labels.size)
     task = cut_task(matrix, weights, k)
     primal = _cut_of(task, labels)
     kind, bound, rounding, certain = cut_bound(task, primal, weights)

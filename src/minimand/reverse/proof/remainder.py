@@ -30,7 +30,7 @@ class Remainder(NamedTuple):
 def remainder_of(
     kernel: Kernel, rows: Any, factor: Array, rest: Array, weights: Array, labels: IntArray, k: int
 ) -> Remainder | None:
-    """By one pass over all pairs of rows; None if that would take too long.
+    """The remainder, by one pass over all pairs of rows; None if that would take too long.
 
     ``rest`` is the diagonal of R.
     """

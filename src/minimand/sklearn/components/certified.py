@@ -9,35 +9,12 @@ from scipy import linalg, sparse
 from sklearn import decomposition, manifold
 
 from ..._base.typing import Array, ArrayLike
-from ...certificate import Certificate
+from ...certificate import Certificate, bounded
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_matrix, top_of_normalised
 from ...design import as_design
 from ...reverse.components.stream import ScatterStream
 
 _COLUMNS = 2000  # of data whose products are summed beside scikit-learn's updates; safeguard
-
-
-def _certificate(
-    primal: float,
-    dual: float,
-    scale: float,
-    words: str,
-    rounding: float = 0.0,
-    reason: str = "",
-    certain: bool = True,
-) -> Certificate:
-    gap = max(primal - dual, 0.0)
-    relative = 0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf)
-    return Certificate(
-        primal=primal,
-        dual=min(dual, primal),
-        gap=gap,
-        relative=relative,
-        objective=words,
-        rounding=rounding,
-        infeasibility=reason,
-        certain=certain,
-    )
 
 
 class IncrementalPCA(decomposition.IncrementalPCA):
@@ -103,8 +80,12 @@ class IncrementalPCA(decomposition.IncrementalPCA):
             # What was cut off is positive semidefinite: at least this is kept.
             kept = float(np.sum(np.square(self.singular_values_, dtype=float))) / n
             reason = "the rows before are not known any more, so that no bound above 0 is known"
-            self.certificate_ = _certificate(
-                0.5 * max(whole - kept, 0.0), 0.0, 0.5 * whole, words, reason=reason
+            self.certificate_ = bounded(
+                0.5 * max(whole - kept, 0.0),
+                0.0,
+                0.5 * whole,
+                objective=words,
+                infeasibility=reason,
             )
             return
         matrix = self._sums.matrix
@@ -116,8 +97,8 @@ class IncrementalPCA(decomposition.IncrementalPCA):
         scale = 0.5 / n
         best = scale * (top.total - top.attained)
         rounding = scale * (top.rounding + self._sums.rounding)
-        self.certificate_ = _certificate(
-            max(scale * float(error), best), best, scale * top.total, words, rounding
+        self.certificate_ = bounded(
+            max(scale * float(error), best), best, scale * top.total, rounding, objective=words
         )
 
 
@@ -161,19 +142,21 @@ class KernelPCA(decomposition.KernelPCA):
         words = "mean ½‖φ(x) − φ̂(x)‖², φ̂ the projection of φ onto the components"
         total = float(np.trace(matrix))
         if k == 0:
-            self.certificate_ = _certificate(scale * total, scale * total, scale * total, words)
+            self.certificate_ = bounded(
+                scale * total, scale * total, scale * total, objective=words
+            )
             return centred
         kept = float(np.vdot(vectors.T, vectors.T @ matrix))
         if callable(self.kernel) or self.kernel == "precomputed":
             matrix = 0.5 * (matrix + matrix.T)  # others are symmetric, up to rounding
         top = top_of_kernel(matrix, k, start=vectors)
         bound = top.attained if top.exact else top.bound
-        self.certificate_ = _certificate(
+        self.certificate_ = bounded(
             scale * (total - kept),
             scale * (total - max(bound, kept)),
             scale * total,
-            words,
             scale * top.rounding,
+            objective=words,
             certain=top.certain,
         )
         return centred
@@ -221,7 +204,7 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
         k = self.embedding_.shape[1]
         if not (degrees > 0).all() or float(affinity.min()) < 0:
             reason = "a row has no affinity to any other, or a negative one"
-            return _certificate(k + 1.0, -np.inf, k + 1.0, words, reason=reason)
+            return bounded(k + 1.0, -np.inf, k + 1.0, objective=words, infeasibility=reason)
         root = np.sqrt(degrees)
         outputs = np.column_stack([root, np.asarray(self.embedding_) * root[:, None]])
         basis: Array = linalg.qr(outputs, mode="economic", check_finite=False)[0]
@@ -230,7 +213,9 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
         top: TopSum = top_of_normalised(affinity, k + 1)
         bound = top.attained if top.exact else top.bound
         dual = k + 1 - max(bound, kept)
-        return _certificate(k + 1 - kept, dual, k + 1.0, words, top.rounding, certain=top.certain)
+        return bounded(
+            k + 1 - kept, dual, k + 1.0, top.rounding, objective=words, certain=top.certain
+        )
 
 
 def _without_diagonal(affinity: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._base.typing import Array, IntArray
 from ...canonical import BoxBatch
-from ...certificate import Certificate
+from ...certificate import Certificate, relative_gap
 from ...design import GramDesign, KernelDesign, PartDesign
 from ..base import Control
 from .active_rows import AT_ONCE
@@ -125,7 +125,7 @@ def _solution(
         primal=primal,
         dual=primal - gap,
         gap=gap,
-        relative=0.0 if gap == 0 else (gap / unit if unit > 0 else np.inf),
+        relative=relative_gap(gap, unit),
         objective=task.words,
         rounding=rounding,
         iterations=count,

@@ -68,11 +68,11 @@ class Gram(Metric):
         return self.matrix @ w
 
     def solve(self, right: Array) -> Array:
-        """By a Cholesky factor."""
+        """G⁻¹·right, by a Cholesky factor."""
         return self._factor(right)
 
     def resolvent(self) -> Callable[[Array, float], Array] | None:
-        """By eigenvalues."""
+        """(G + ρ)⁻¹, by the eigenvalues of G."""
         return _resolvent(self.matrix)
 
     def full(self, shape: tuple[int, ...]) -> Array | None:
@@ -114,7 +114,7 @@ class Blocks(Metric):
         return np.ascontiguousarray((self._steps @ columns)[:, :, 0].T).reshape(w.shape)
 
     def solve(self, right: Array) -> Array:
-        """By Cholesky factors."""
+        """G⁻¹·right, by a Cholesky factor for every score."""
         pairs = zip(self._factors, right.reshape(len(right), -1).T)
         return np.stack([factor(c) for factor, c in pairs], axis=1).reshape(right.shape)
 
@@ -160,11 +160,11 @@ class Coupled(Metric):
         return (self._steps @ w.ravel()).reshape(w.shape)
 
     def solve(self, right: Array) -> Array:
-        """By a Cholesky factor; a shift of all scores, which changes nothing, is damped."""
+        """G⁻¹·right, by a Cholesky factor; shifts of all scores change nothing, and are damped."""
         return self._factor(right.ravel()).reshape(right.shape)
 
     def resolvent(self) -> Callable[[Array, float], Array] | None:
-        """By eigenvalues."""
+        """(G + ρ)⁻¹, by the eigenvalues of G."""
         found = _resolvent(self._steps)
         if found is None:
             return None

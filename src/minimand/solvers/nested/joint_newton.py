@@ -276,5 +276,5 @@ def _quotient(slope: float, bend: float, whole: float) -> float:
 
 
 def _quotients(p: Array, mass: Array) -> Array:
-    """p/mass; 0 where the mass is."""
+    """p/mass; 0 for samples of mass 0."""
     return np.divide(p, mass, out=np.zeros_like(p), where=mass > 0)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.typing import Array
-from ...certificate import Certificate, Dual, Judgement, judge
+from ...certificate import Certificate, Dual, Judgement, judge, relative_gap
 from ...losses import Huber
 from ...penalties import Separable
 from ...penalties.base import number
@@ -142,7 +142,7 @@ class Scaled:
 
     def certificate(self, joint: Joint, scale: float) -> Certificate:
         """The gap in w, b and σ, with the formula of the joint problem."""
-        relative = 0.0 if joint.gap == 0 else (joint.gap / scale if scale > 0 else np.inf)
+        relative = relative_gap(joint.gap, scale)
         if scale == 0 and joint.reaches(0.0, scale):
             relative = 0.0  # the null model is perfect, so there is no scale to compare with
         return Certificate(

@@ -49,7 +49,7 @@ def squares_findings(
     coefs: Array,
     target: float,
 ) -> Iterator[Finding]:
-    """From the Gram where its rounding allows a gap of ``target``, else from the data."""
+    """Judged models, by the Gram if its rounding allows a gap of ``target``, else by the data."""
     if models is not None and models.charges(coefs).max() <= _CHARGE * target:
         yield from models.findings(problems, coefs)
         return

@@ -112,7 +112,7 @@ class FeatureKernel(GramKernel):
         return _core.drawn_on(before, last, ahead)
 
     def shortfall(self, form: Separable, w: Array, slope: Array, scale: float) -> float:
-        """As if the loss were a mean of squares with these slopes."""
+        """The gap that a mean of squares with these slopes would have."""
         return _core.gap_of_squares(2.0 * scale, slope, w, form.l1, form.l2)[0]
 
 
@@ -178,7 +178,7 @@ class GroupKernel(GramKernel):
         return np.where(stays | crosses, 0.0, line)
 
     def shortfall(self, form: Grouped, w: Array, slope: Array, scale: float) -> float:
-        """By group."""
+        """The same estimate for groups of columns."""
         runs = Runs.of(form)
         shape = runs.l1.shape
         return price(runs, w.reshape(shape)[runs.order], slope.reshape(shape)[runs.order])

@@ -131,7 +131,7 @@ class OnCurves(Settler):
         return self._kernel.drawn_on(form, way.coefs[k - 2], way.coefs[k - 1], ahead)
 
     def _by_twin(self, forms: Sequence[Any], way: _Way, k: int) -> int:
-        """The same as `_minimiser` from alpha k on, compiled; the first alpha that does not settle.
+        """What `_minimiser` does, compiled, from alpha k on; the first alpha that does not settle.
 
         For the logistic loss, which the core knows, with one Gram for all of them.
         """

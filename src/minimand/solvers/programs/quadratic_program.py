@@ -64,7 +64,7 @@ class RowsWithSlacks(Rows):
         return np.concatenate([self.matrix.T @ multipliers, -(self._collect @ multipliers)])
 
     def solver(self, weight: Array, quadratic: Array) -> Callable[[Array], Array]:
-        """By Schur's complement of the slacks."""
+        """The inverse, by Schur's complement of the slacks."""
         size = self.matrix.shape[1]
         total = self._collect @ weight + quadratic[size:]
         means = (self._collect @ (weight[:, None] * self.matrix)) / total[:, None]

@@ -72,7 +72,7 @@ class ClosedForm(Solver):
         return Verdict(True, words, cost, once=cost)
 
     def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
-        """Without a penalty the columns as they are, unless they are all but dependent."""
+        """The minimiser without a penalty, unless columns are nearly dependent."""
         return free_squares(objective, control) if self._outputs is None else iter(())
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Finding]:

@@ -50,7 +50,7 @@ class _Centred(Direction):
             self._mean = objective.moments(objective.mass).first
 
     def _table(self, top: Array) -> Array:
-        """With a last row of zeros."""
+        """The table with a last row of zeros, for the intercepts."""
         return np.vstack([top, np.zeros((1, top.shape[1]))])
 
     def slope_along(self, gradient: Array, dw: Array) -> float:
@@ -99,7 +99,7 @@ class ScoresCholesky(_Centred):
         return step
 
     def _hessian(self, curvature: Curvature) -> Array:
-        """Of W, and of the intercepts: [X 1]ᵀH[X 1] for centred X."""
+        """The Hessian in W and in the intercepts: [X 1]ᵀH[X 1] for centred X."""
         objective, k = self._objective, self._objective.n_scores
         objective.meter.passes += k * k
         centred = Standardized(objective.design, self._mean, np.ones_like(self._mean))
@@ -217,7 +217,7 @@ class ScoresKrylov(_Centred):
         return stop
 
     def _preconditioner(self, curvature: Curvature) -> Solve:
-        """Of the mean curvature over the scores, the same for every score."""
+        """The inverse of the Hessian with the mean curvature of all scores in place of each."""
         objective, l2 = self._objective, np.append(self._form.l2.mean(axis=1), 0.0)
         if self._pays_for_gram:
             self.near_inverse = self._of_some_rows(curvature, l2)

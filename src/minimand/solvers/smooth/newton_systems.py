@@ -111,7 +111,7 @@ class Reused(Krylov):
     sharp = True
 
     def __call__(self, curvature: Curvature, gradient: Array) -> Step:
-        """The same, or by Cholesky once the preconditioner has failed."""
+        """The step by conjugate gradients, or by Cholesky once the preconditioner has failed."""
         if self.products >= self.most:
             return Cholesky(self._objective, self._form, self._control)(curvature, gradient)
         if self.products >= _STALE:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._base.watch import INTERRUPT, StoppedError, watching
 from ..._base.watch import reason as reason_to_stop
-from ...certificate import Certificate
+from ...certificate import Certificate, relative_gap
 from ...problem.point import Meter
 from ..base import CALLBACK, STOP, Control
 from ..history import History, State
@@ -98,7 +98,7 @@ class Course:
             primal=primal,
             dual=primal - gap if math.isfinite(gap) else -np.inf,
             gap=gap,
-            relative=0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf),
+            relative=relative_gap(gap, scale),
             objective=self.problem.words,
             rounding=rounding,
             iterations=max(len(history) - 1, 0),

@@ -76,7 +76,7 @@ def _judged_crf(
     bounds: list[float],
     fit: Fit,
 ) -> Certificate:
-    """By the marginals at the point itself, and by those of a fit if these leave a gap."""
+    """The certificate by the marginals at the point, and by those of a fit if these leave a gap."""
     bound = max(0.0, point.primal - point.gap, *bounds)
     made = None
     if point.primal - bound > max(_ENOUGH * scale, point.rounding):

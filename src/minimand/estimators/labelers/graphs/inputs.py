@@ -12,7 +12,7 @@ from scipy import sparse
 from ...._base.typing import AnyArray
 from ...._base.wording import brief
 from ....outputs.graph import Topology
-from ..tokens import GRAPH, lengths_of, sequences
+from ..tokens import GRAPH, check_list, lengths_of, sequences
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,7 @@ def given_graphs(X: Any, edges: Any) -> Given:
         X, edges = _apart(X)
     nodes = sequences(X, GRAPH)
     sizes = lengths_of(nodes)
-    if isinstance(edges, str | bytes | dict) or not hasattr(edges, "__len__"):
-        raise TypeError(f"edges must be a list with the edges of every graph, not {brief(edges)}.")
-    if len(edges) != len(nodes):
-        raise ValueError(
-            f"X and edges must hold the same graphs, but X has {len(nodes)} and edges has "
-            f"{len(edges)}."
-        )
+    check_list("edges", edges, "edges", len(nodes), GRAPH)
     return Given(nodes, [_checked(own, int(n), i) for i, (own, n) in enumerate(zip(edges, sizes))])
 
 

@@ -63,7 +63,7 @@ class GraphLikelihood:
         return self.problem.features(slope.unary, pairs)
 
     def marginals(self, terms: Terms) -> Array:
-        """Those of nodes, from slopes mass·(p − [label])."""
+        """The marginals of nodes, from slopes mass·(p − [label])."""
         mass = self._node_mass
         p = terms.slope.unary / np.where(mass > 0, mass, 1.0)[:, None]
         p[np.arange(p.shape[0]), self.problem.labels] += mass > 0

@@ -31,7 +31,7 @@ class TokenEntries(NamedTuple):
 
     @staticmethod
     def of(x: Any) -> TokenEntries:
-        """Those of a CSR matrix of which every column has a row in the table."""
+        """The features of a CSR matrix of which every column has a row in the table."""
         none, zeros = np.empty(0, np.int32), np.zeros(x.shape[0] + 1, np.int64)
         own = x.indptr.astype(np.int64), x.indices.astype(np.int32), x.data.astype(np.float64)
         return TokenEntries(*own, zeros, none, none, np.empty(0))

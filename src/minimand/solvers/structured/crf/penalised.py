@@ -114,7 +114,7 @@ class SlopedPoint(ChainPoint):
 
     @property
     def loss(self) -> Sloped:
-        """As it was found."""
+        """The loss as it was found with the slope."""
         return self.found
 
 
@@ -246,7 +246,7 @@ class ChainModel(Model):
         return self.likelihood.direct is not None
 
     def point(self, w: Array) -> ChainPoint:
-        """By the fused pass over sparse features if there is one."""
+        """The point of these weights, by the fused pass over sparse features if there is one."""
         fused = self.likelihood.direct
         return self.scored(w) if fused is None else SlopedPoint(self.problem, w, fused.at(w))
 
@@ -255,7 +255,7 @@ class ChainModel(Model):
         return Metrics(self.problem)
 
     def metric(self, terms: Terms) -> Metric:
-        """That of single tokens; of sparse features the strongest weights are taken together."""
+        """The metric of single tokens; strong weights of sparse features are taken together."""
         problem, found = self.problem, self._metrics.at(terms)
         sparse = self.likelihood.direct
         if sparse is None or found.close or problem.l1 or not problem.l2:
@@ -266,17 +266,17 @@ class ChainModel(Model):
         return with_strong_weights(found, problem, sparse, curvature, p)
 
     def bend(self, along: Scores) -> float:
-        """By one pass over the chains."""
+        """The curvature along a direction, by one pass over the chains."""
         return self.likelihood.product(along).dot(along)
 
     def hessian_product(self, v: Array) -> tuple[Array, Scores]:
-        """By one pass over the chains and two products with the data."""
+        """(H + l2)·v, by one pass over the chains and two products with the data."""
         along = self.likelihood.scores(v)
         image = self.likelihood.in_weights(self.likelihood.product(along))
         image += self.problem.l2 * v
         return image, along
 
     def scores_with(self, unary: Array, w: Array) -> Scores:
-        """Those of transitions, start and stop are the weights themselves."""
+        """The scores; those of transitions, start and stop are the weights themselves."""
         weights = self.problem.layout.weights(w, coef=False)
         return Scores(unary, weights.transitions, weights.start, weights.stop)
