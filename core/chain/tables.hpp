@@ -114,8 +114,15 @@ MINIMAND_INLINE void add_outer(const double* left, const double* right, std::siz
 }
 
 MINIMAND_INLINE double largest(const double* x, std::size_t n) {
+  Lanes wide = same_lanes(kNoScore);
+  std::size_t c = 0;
+  for (; c + kLanes <= n; c += kLanes) {
+    const Lanes own = load_lanes(x + c);
+    wide = select(own > wide, own, wide);
+  }
   double most = kNoScore;
-  for (std::size_t c = 0; c < n; ++c) most = x[c] > most ? x[c] : most;
+  for (std::size_t l = 0; l < kLanes; ++l) most = wide[l] > most ? wide[l] : most;
+  for (; c < n; ++c) most = x[c] > most ? x[c] : most;
   return most;
 }
 

@@ -30,8 +30,8 @@ struct DualPart {
 };
 
 /// Ascent over any kind of rows, for any psi: Rows has dot(i, w), add(i, scale, w), fetch(i) and
-/// entries(), Psi has slope(t), dual_step(t, v, step), room(t), remaining(met, before)
-/// and cost_of(total, ...).
+/// entries(), Psi has slope(t), dual_step(t, v, step), room(t), most_threads(),
+/// remaining(met, before) and cost_of(total, ...).
 ///
 /// K threads share a sweep. Each thread has some of the rows and its own w, in which its steps
 /// count K times, to allow for the steps of the others. The mean of these w is the image of all
@@ -119,11 +119,12 @@ struct DualAscent {
   /// The number of threads for a sweep over some rows. Copying and adding a w must cost little
   /// beside the work: 8 operations per coefficient and thread; safeguard.
   std::size_t thread_count(std::size_t visited) const {
-    if (!Psi::kShareable) return 1;
+    const std::size_t most = psi.most_threads();
+    if (most == 1) return 1;
     const double share = static_cast<double>(visited) / static_cast<double>(state.v.size());
     const double work = 2.0 * share * static_cast<double>(rows.entries());
     const double affordable = work / (8.0 * static_cast<double>(state.w.size() + 1));
-    const std::size_t parts = part_count(visited, static_cast<std::size_t>(work));
+    const std::size_t parts = std::min(most, part_count(visited, static_cast<std::size_t>(work)));
     return static_cast<double>(parts) <= affordable ? parts : 1;
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -17,7 +18,7 @@ namespace minimand {
 template <class Scalar, class Psi>
 class SmoothModel {
  public:
-  /// The objective at some length of the step, and its derivatives in the length.
+  /// The objective at some length of the step, and the derivatives in the length of all but l1.
   struct Along {
     double value, slope, bend;
   };
@@ -45,6 +46,7 @@ class SmoothModel {
   }
 
   const SmoothTerms& terms() const { return now_; }
+  double value() const { return value_; }
 
   void record(const SmoothCourse& course, std::size_t step) const {
     course.record(step, value_, w_, {&b_, 1});
@@ -116,6 +118,7 @@ class SmoothModel {
       found.value += 0.5 * l2 * w * w;
       found.slope += l2 * w * dw_[j];
       found.bend += l2 * dw_[j] * dw_[j];
+      if (!problem_.l1.empty()) found.value += problem_.l1[j] * std::fabs(w);
     }
     return found;
   }

@@ -7,15 +7,17 @@
 #include "dense/matrix.hpp"
 #include "interior/smooth_terms.hpp"
 
-// Newton's steps for a smooth loss with an l2 penalty on few columns. The readable form is
-// `solvers/smooth/newton.py`, whose names and formulas these are.
+// Newton's steps for a smooth loss on few columns, with l2 and l1 penalties. The readable forms are
+// `solvers/smooth/newton.py` and `solvers/sparse/working_set.py`, whose names and formulas these
+// are.
 namespace minimand {
 
-/// sum_i mass_i psi(t_i) + sum_j l2_j w_j^2 / 2, t = sign * (X w + b) - shift.
+/// sum_i mass_i psi(t_i) + sum_j l1_j |w_j| + l2_j w_j^2 / 2, t = sign * (X w + b) - shift.
 struct SmoothProblem {
   std::span<const double> mass, sign, shift;  // per row
   std::span<const double> l2, centre;         // per column
   bool intercept;                             // whether b is free
+  std::span<const double> l1 = {};            // per column; empty: none
 };
 
 struct SmoothGoal {

@@ -129,14 +129,17 @@ template <class Steps>
 SmoothResult with_smooth(const Array& X, const SmoothPsiArgument& psi, const SmoothRows& rows,
                          const Array& l2, const Array& centre, bool intercept,
                          const MutableArray& w, double b, const SmoothLimits& limits,
-                         const Steps& steps) {
+                         const Steps& steps, std::span<const double> l1 = {}) {
   return with_dense(X, [&](const auto& matrix) {
     const std::size_t n = matrix.rows(), d = matrix.columns();
     const auto& [mass, sign, shift] = rows;
-    const SmoothProblem problem{
-        vector<double>(mass, "mass", n),     vector<double>(sign, "sign", n),
-        vector<double>(shift, "shift", n),   vector<double>(l2, "l2", d),
-        vector<double>(centre, "centre", d), intercept};
+    const SmoothProblem problem{vector<double>(mass, "mass", n),
+                                vector<double>(sign, "sign", n),
+                                vector<double>(shift, "shift", n),
+                                vector<double>(l2, "l2", d),
+                                vector<double>(centre, "centre", d),
+                                intercept,
+                                l1};
     const auto known = smooth_psi(psi, n);
     const auto moved = mutable_vector(w, "w", d);
     const auto& [near, most, primal, models] = limits;
@@ -150,15 +153,17 @@ SmoothResult with_smooth(const Array& X, const SmoothPsiArgument& psi, const Smo
 }
 
 SmoothResult smooth_steps(const Array& X, const SmoothPsiArgument& psi, const SmoothRows& rows,
-                          const Array& l2, const Array& centre, bool intercept,
+                          const Array& l2, const Array& l1, const Array& centre, bool intercept,
                           const MutableArray& w, double b, double near, std::int64_t most,
                           const MutableArray& primal, const MutableArray& models) {
-  return with_smooth(X, psi, rows, l2, centre, intercept, w, b, {near, most, primal, models},
-                     [](const auto& matrix, const auto& known, const auto& problem, auto moved,
-                        double& shift, const auto& goal, const auto& course) {
-                       return minimand::smooth_steps(matrix, known, problem, moved, shift, goal,
-                                                     course);
-                     });
+  const auto kinks = vector<double>(l1, "l1", l1.size() == 0 ? 0 : l2.size());
+  return with_smooth(
+      X, psi, rows, l2, centre, intercept, w, b, {near, most, primal, models},
+      [](const auto& matrix, const auto& known, const auto& problem, auto moved, double& shift,
+         const auto& goal, const auto& course) {
+        return minimand::smooth_steps(matrix, known, problem, moved, shift, goal, course);
+      },
+      kinks);
 }
 
 SmoothResult quasi_newton(const Array& X, const SmoothPsiArgument& psi, const SmoothRows& rows,
@@ -233,9 +238,11 @@ void bind_interior(nb::module_& m) {
         "Predictor-corrector steps in place; returns (b, steps, length, products, stuck, singular, "
         "course).");
   m.def(
-      "smooth_steps", &smooth_steps, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("centre"),
-      arg("intercept"), arg("w"), arg("b"), arg("near"), arg("most"), arg("primal"), arg("models"),
-      "Newton's steps for a smooth loss and l2, w in place; returns (b, steps, done). Values at "
+      "smooth_steps", &smooth_steps, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("l1"),
+      arg("centre"), arg("intercept"), arg("w"), arg("b"), arg("near"), arg("most"), arg("primal"),
+      arg("models"),
+      "Newton's steps for a smooth loss, l2 and l1 (which may be empty), w in place; returns (b, "
+      "steps, done). Values at "
       "the start and after every step go to primal, and (w, b) to models, unless these are empty.");
   m.def("quasi_newton", &quasi_newton, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("centre"),
         arg("intercept"), arg("inverse"), arg("total"), arg("w"), arg("b"), arg("near"),

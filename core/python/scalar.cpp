@@ -97,6 +97,13 @@ double residual_shift(const Array& z, const Array& y, const Array& mass) {
                                   {vector<double>(y, "y", n), vector<double>(mass, "mass", n)});
 }
 
+std::pair<double, double> huber_scale(const Array& r, const Array& mass, double knot) {
+  const auto residuals = vector<double>(r, "r");
+  const HuberScale found =
+      minimand::huber_scale(residuals, vector<double>(mass, "mass", residuals.size()), knot);
+  return {found.sigma, found.value};
+}
+
 Weights weights(const Array& l1, const Array& l2, std::size_t size) {
   return {vector<double>(l1, "l1", size), vector<double>(l2, "l2", size)};
 }
@@ -139,6 +146,8 @@ void bind_scalar(nb::module_& m) {
         "times r, |r|, r^2, |r z|. With centre, shifts become those that make the first sum zero.");
   m.def("residual_shift", &residual_shift, arg("z"), arg("y"), arg("mass"),
         "The b for which the mean of mass (z + b - y) is zero; 0 if it is only rounding.");
+  m.def("huber_scale", &huber_scale, arg("r"), arg("mass"), arg("knot"),
+        "(s, least) of s + sum mass s H(r/s), H(t) = t^2 up to the knot and linear beyond.");
   m.def("separable_value", &separable_value, arg("l1"), arg("l2"), arg("w"),
         "sum_j l1_j |w_j| + l2_j w_j^2 / 2.");
   m.def("separable_young", &separable_young, arg("l1"), arg("l2"), arg("w"), arg("v"),

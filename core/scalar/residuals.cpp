@@ -11,8 +11,17 @@ namespace minimand {
 ResidualSums residual_row(std::span<double> scores, Targets targets, bool centre, double& shift,
                           std::span<double> residuals);
 double residual_shift_of(std::span<const double> scores, Targets targets);
+HuberScale huber_scale_of(std::span<const double> residuals, std::span<const double> mass,
+                          double knot);
 
 namespace {
+
+/// Sums of mass r^2 inside, of mass outside, and of mass |r| outside.
+struct InsideOutside {
+  double square;
+  double mass;
+  double size;
+};
 
 MINIMAND_INLINE Lanes absolute(Lanes x) { return select(x < Lanes{}, -x, x); }
 
@@ -36,7 +45,68 @@ MINIMAND_INLINE double subtract(const double* z, Targets targets, double shift, 
   return mean;
 }
 
+/// The sums for residuals divided by `unit`, inside up to `limit`.
+MINIMAND_INLINE InsideOutside split_at(std::span<const double> residuals,
+                                       std::span<const double> mass, double unit, double limit) {
+  const double* r = residuals.data();
+  const double* m = mass.data();
+  const std::size_t n = residuals.size();
+  const Lanes by = same_lanes(unit), most = same_lanes(limit);
+  Lanes square = {}, beyond = {}, size = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const Lanes x = absolute(load_lanes(r + i)) / by, weight = load_lanes(m + i);
+    const Lanes in = select(x <= most, weight, Lanes{}), out = weight - in;
+    square += in * x * x;
+    beyond += out;
+    size += out * x;
+  }
+  InsideOutside sums{sum_lanes(square), sum_lanes(beyond), sum_lanes(size)};
+  for (; i < n; ++i) {
+    const double x = std::fabs(r[i]) / unit;
+    if (x <= limit) {
+      sums.square += m[i] * x * x;
+    } else {
+      sums.mass += m[i];
+      sums.size += m[i] * x;
+    }
+  }
+  return sums;
+}
+
 }  // namespace
+
+// The derivative in s is zero where s^2 = mean min(r^2, (knot s)^2), a concave and piecewise linear
+// function of s^2: from the mean square, which is not below that point, Newton's steps fall to it
+// and end there, each with more samples outside than the last.
+MINIMAND_CLONES HuberScale huber_scale_of(std::span<const double> residuals,
+                                          std::span<const double> mass, double knot) {
+  double largest = 0.0;
+  for (const double r : residuals) {
+    const double size = std::fabs(r);
+    if (!(size <= std::numeric_limits<double>::max())) return {0.0, size};
+    largest = size > largest ? size : largest;
+  }
+  if (largest == 0.0) return {0.0, 0.0};
+  InsideOutside sums = split_at(residuals, mass, largest, 1.0);
+  double sigma = std::sqrt(sums.square);
+  while (sigma > 0.0) {
+    sums = split_at(residuals, mass, largest, knot * sigma);
+    const double left = 1.0 - knot * knot * sums.mass;
+    if (left <= std::numeric_limits<double>::epsilon()) break;  // every smaller scale is as good
+    const double next = std::sqrt(sums.square / left);
+    if (!(next < sigma)) break;
+    sigma = next;
+  }
+  const double linear = 2.0 * knot * sums.size - knot * knot * sigma * sums.mass;
+  const double inside = sigma > 0.0 ? sums.square / sigma : 0.0;
+  return {largest * sigma, largest * (sigma + inside + linear)};
+}
+
+HuberScale huber_scale(std::span<const double> residuals, std::span<const double> mass,
+                       double knot) {
+  return huber_scale_of(residuals, mass, knot);
+}
 
 MINIMAND_CLONES ResidualSums residual_row(std::span<double> scores, Targets targets, bool centre,
                                           double& shift, std::span<double> residuals) {

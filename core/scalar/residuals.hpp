@@ -28,4 +28,15 @@ void residual_rows(std::span<double> scores, Targets targets, bool centre, std::
 /// corrected by a second pass; zero if it is only rounding.
 double residual_shift(std::span<const double> scores, Targets targets);
 
+/// A scale of residuals and what it costs.
+struct HuberScale {
+  double sigma;
+  double value;
+};
+
+/// The s >= 0 that minimises s + sum of mass s H(r / s), and that sum; H(t) = t^2 up to `knot`,
+/// 2 knot |t| - knot^2 beyond. It is 0 if most residuals vanish, or if one is not finite.
+HuberScale huber_scale(std::span<const double> residuals, std::span<const double> mass,
+                       double knot);
+
 }  // namespace minimand

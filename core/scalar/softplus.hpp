@@ -13,8 +13,8 @@ namespace minimand {
 ///
 /// Only e^-|t| <= 1 ever appears, so nothing overflows and slopes near zero keep their digits.
 struct Softplus {
-  /// Threads may share a sweep: they need about as many sweeps as one thread.
-  static constexpr bool kShareable = true;
+  /// Any number of threads may share a sweep: they need about as many sweeps as one thread.
+  std::size_t most_threads() const { return std::numeric_limits<std::size_t>::max(); }
 
   /// Parts of a sweep after each of which the gap is checked: two, since the gap falls steadily.
   static constexpr int kParts = 2;

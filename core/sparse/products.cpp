@@ -88,9 +88,15 @@ void gather(const Compressed<Scalar, Index>& matrix, std::span<const double> x, 
 template <class Scalar, class Index>
 void gather_picked(const Compressed<Scalar, Index>& matrix, std::span<const std::int64_t> majors,
                    std::span<const double> x, std::span<double> y) {
-  std::size_t work = 0;
-  for (const std::int64_t m : majors) work += matrix.size_of(static_cast<std::size_t>(m));
-  parallel_ranges(majors.size(), work, [&](Range range, std::size_t) {
+  // Sums of sizes, by which the parts are equal: frequent columns often come first.
+  std::vector<std::int64_t> ends(majors.size() + 1);
+  for (std::size_t k = 0; k < majors.size(); ++k) {
+    const std::size_t size = matrix.size_of(static_cast<std::size_t>(majors[k]));
+    ends[k + 1] = ends[k] + static_cast<std::int64_t>(size);
+  }
+  const std::size_t parts = part_count(majors.size(), static_cast<std::size_t>(ends.back()));
+  const auto splits = balanced_splits(std::span<const std::int64_t>(ends), parts);
+  run_parts(splits, [&](Range range, std::size_t) {
     for (std::size_t k = range.begin; k < range.end; ++k) {
       const auto m = static_cast<std::size_t>(majors[k]);
       y[k] = sparse_dot(matrix.values_of(m), matrix.indices_of(m), x);

@@ -371,6 +371,14 @@ def test_mistakes_of_a_perceptron_stay_below_their_bound(seed):
     assert len(model.history_) <= 501
 
 
+@pytest.mark.parametrize("name", ["crf", "l1", "max_margin", "perceptron"])
+@pytest.mark.parametrize("size", [1e-30, 1e140])
+def test_features_of_any_size_are_no_obstacle(name, size):
+    S, C = separable(0)
+    model = clone(MODELS[name]).fit([size * x for x in S], C)
+    assert name == "perceptron" or model.certificate_.relative <= 1e-4
+
+
 def test_a_perceptron_counts_its_errors():
     model = fitted("perceptron")
     wrong = np.mean([own != found for own, found in zip(Y, model.predict(X))])

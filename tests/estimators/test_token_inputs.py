@@ -145,6 +145,7 @@ BAD = {
     "empty": ([X[0], np.ones((0, 2))], [Y[0], []], r"X\[1\] is an empty sequence"),
     "nan": ([X[0], NAN[0]], Y, r"X\[1\] contains NaN \(row 0, column 1\)"),
     "nan in a dict": ([[{"w": "x"}, {"w": float("nan")}]], [["a", "b"]], "row 1, w"),
+    "huge": ([1e200 * X[0], X[1]], Y, "whose squares overflow: divide its columns"),
     "widths": ([X[0], np.ones((1, 3))], Y, r"X\[1\] has 3 features a row"),
     "no matrix": ([X[0], np.ones(1)], Y, r"X\[1\] is no \(length × features\) matrix"),
     "complex": ([X[0] * 1j, X[1]], Y, r"X\[0\] is no \(length × features\) matrix"),
@@ -198,9 +199,12 @@ def test_bad_parameters_get_one_sentence(case):
         mm.SequenceLabeler(**params).fit(X, Y)
 
 
-def test_parameters_of_crfsuite_are_translated():
-    with pytest.raises(TypeError, match=r"alpha=2\*c2/len\(X\)"):
-        mm.SequenceLabeler(c2=1.0)
+@pytest.mark.parametrize(
+    ("labeler", "units"), [(mm.SequenceLabeler, "sequences"), (mm.GraphLabeler, "graphs")]
+)
+def test_parameters_of_crfsuite_are_translated(labeler, units):
+    with pytest.raises(TypeError, match=rf"alpha=2\*c2/len\(X\), since .* over {units} here"):
+        labeler(c2=1.0)
 
 
 def test_what_does_not_fit_the_model_is_named():

@@ -183,6 +183,16 @@ def test_a_gram_matrix_is_checked():
         ours.Lasso(precompute=X.T @ X).fit(X, Y[:, 0])
 
 
+@pytest.mark.parametrize("kind", [list, np.asarray], ids=["list", "array"])
+@pytest.mark.parametrize(
+    "name", ["LinearRegression", "Ridge", "Lasso", "LogisticRegression", "LinearSVC", "LassoCV"]
+)
+def test_numbers_that_are_texts_are_refused(name, kind):
+    texts = kind([["1", "2"], ["3", "5"], ["4", "1"], ["2", "2"]] * 5)
+    with pytest.raises(ValueError, match="X must hold numbers, but it holds text"):
+        getattr(ours, name)().fit(texts, [0, 1, 1, 0] * 5)
+
+
 def test_a_single_class_is_refused_in_words():
     with pytest.raises(ValueError, match="at least 2 classes"):
         ours.LogisticRegression().fit(X, np.ones(N))

@@ -89,3 +89,24 @@ def test_the_slope_of_a_log_link_vanishes_at_the_best_intercept(loss, spread):
 def test_a_log_link_without_a_best_intercept_has_no_formula(loss):
     """The best mean of zeros is 0, which no intercept gives."""
     assert loss.best_shift(np.zeros(5), np.zeros(5), np.full(5, 0.2)) is None
+
+
+@pytest.mark.parametrize("score", [0.0, -3.0, 700.0])
+def test_equal_scores_of_a_logistic_model_get_the_log_odds(score):
+    rng = np.random.default_rng(1)
+    mass, y = rng.dirichlet(np.ones(30)), np.where(np.arange(30) < 7, -1.0, 1.0)
+    risk = Risk(mm.Logistic(), y, mass)
+    odds = mass[7:].sum() / mass[:7].sum()
+    assert best_shift(risk, np.full(30, score)) + score == pytest.approx(np.log(odds), rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", [mm.Huber(0.3), mm.SquaredHinge(), mm.SquaredEpsilonInsensitive()])
+def test_smooth_pieces_are_balanced_to_the_last_digits(loss):
+    """However far the scores are from the best ones."""
+    rng = np.random.default_rng(2)
+    n, mass = 500, rng.dirichlet(np.ones(500))
+    y = np.where(rng.random(n) < 0.3, -1.0, 1.0)
+    z = 100.0 + rng.standard_normal(n)
+    b = best_shift(Risk(loss, y, mass), z)
+    gradient = loss.gradient(z + b, y)
+    assert abs(mass @ gradient) <= 1e-13 * (mass @ np.abs(gradient))

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
+from minimand import sklearn as drop_ins
 
 X = np.random.default_rng(0).standard_normal((50, 3))
 Y = X[:, 0] + 5
@@ -103,3 +104,13 @@ def test_malformed_sparse_pointers_are_refused():
     broken.indptr[2] = 1000
     with pytest.raises(ValueError, match="malformed CSC"):
         mm.Regressor("squared", "l1", alpha=0.1).fit(broken, Y)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge", "Lasso", "LogisticRegression"])
+def test_data_whose_squares_overflow_are_refused_in_words(name, kind):
+    y = Y + np.random.default_rng(1).standard_normal(50)
+    y = y > 5 if name == "LogisticRegression" else y
+    for factor in (1e155, 1e300):
+        with pytest.raises(ValueError, match="numbers overflow on these data: rescale X"):
+            getattr(drop_ins, name)().fit(kind(X * factor), y)

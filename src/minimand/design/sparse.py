@@ -25,6 +25,7 @@ from .base import (
 from .rough import RoughProducts, floats
 
 _BLOCK_ROWS = 1 << 14  # rows of a block; safeguard
+_COUNTED = 1 << 17  # indices that are counted at once, at least; safeguard: their copy fits a cache
 _FULL = 1e-4  # variance as a share of mean², below which a column is centred first; safeguard
 _FEW = 8  # inverse share of nonzeros in w, below which X w reads columns of a CSC form; safeguard
 
@@ -83,7 +84,11 @@ class SparseDesign(Design):
         """Stored numbers of every column."""
         if self.x.format == "csc":
             return np.diff(self.x.indptr)
-        return np.bincount(self.x.indices, minlength=self.shape[1])
+        counts, size = np.zeros(self.shape[1], np.int64), max(_COUNTED, 4 * self.shape[1])
+        for start in range(0, self.nnz, size):  # NumPy makes a copy of 8 bytes per index
+            some = self.x.indices[start : min(start + size, self.nnz)]
+            counts += np.bincount(some, minlength=self.shape[1])
+        return counts
 
     @cached_property
     def by_row(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .. import _core
@@ -70,6 +72,16 @@ class Logistic(Margin):
     def curvature(self, z: Array, y: Array) -> Array:
         """σ(m)·σ(−m)."""
         return _core.logistic_derivatives(z, y)[1] if _plain(z, y) else self.ddpsi(y * z)
+
+    def best_shift(self, z: Array, y: Array, mass: Array) -> float | None:
+        """The log-odds of the labels, less the score, if all rows have the same."""
+        if not z.size or (z != z[0]).any():
+            return None
+        up = _core.dot(mass, (y > 0).astype(float))
+        down = _core.dot(mass, (y <= 0).astype(float))
+        if not (up > 0 and down > 0):
+            return None  # without samples of a class, its scores fall for ever
+        return math.log(up) - math.log(down) - float(z[0])
 
     def rowwise(self, y: Array) -> Rowwise:
         """ψ(y·z), which compiled kernels know by name."""

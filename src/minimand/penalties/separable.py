@@ -162,7 +162,7 @@ class Separable(BoundPenalty):
         alone = Groups(np.arange(size).reshape(self.l1.shape), size)
         return Grouped(alone, np.zeros(size), self.l1, self.l2)
 
-    @property
+    @cached_property
     def function_of_norm(self) -> Separable | None:
         """½ l2‖w‖², if there is no other part and l2 is the same for every feature."""
         ridge = self.ridge
@@ -174,6 +174,11 @@ class Separable(BoundPenalty):
     def ridge(self) -> Array | None:
         """l2, if there is no l1 part and no bound."""
         return None if self.makes_zeros or self.has_constraints else self.l2
+
+    @cached_property
+    def l2_everywhere(self) -> bool:
+        """Whether every feature has an l2 part."""
+        return bool((self.l2 > 0).all())
 
     @cached_property
     def makes_zeros(self) -> bool:
@@ -193,10 +198,11 @@ class Separable(BoundPenalty):
     def slope_along(self, w: Array, step: Array, *, leaving: bool) -> float:
         """Σ (l2·w + l1·sign)·step, with the sign of the side where the step is."""
         if not self.makes_zeros:
-            return float(np.vdot(self.l2 * w, step))
+            return _core.dot((self.l2 * w).ravel(), step.ravel())
         sign, way = np.sign(w), np.sign(step)
         kinked = np.where(sign == 0, way if leaving else -way, sign)
-        return float(np.vdot(self.l2 * w + self.l1 * kinked, step))
+        # Not by BLAS, whose threads cost more than such a short sum.
+        return _core.dot((self.l2 * w + self.l1 * kinked).ravel(), step.ravel())
 
     def reached(self, slope: Array, w: Array, share: float) -> BoolArray:
         """Features in the model, and those whose slope is this share of l1 at least."""

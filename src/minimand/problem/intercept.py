@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .objective import Objective
 
 _EPS = float(np.finfo(float).eps)
+_FAR = 1e-3  # share of the slope's terms, above which the exact root of pieces is taken; safeguard
 _CANCELLING = 1e5  # ratio of a score's parts to the score, beyond which digits are lost; safeguard
 
 
@@ -149,7 +150,8 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
 
     Along an exponential every Newton step is as short as the last one. So before there is a
     bracket a step is at least twice as long as the last one, and inside the bracket a step that is
-    not half as long as the one before the last is replaced by bisection.
+    not half as long as the one before the last is replaced by bisection. Pieces say where the root
+    is, up to rounding, which one more Newton step removes.
     """
     loss = risk.loss
     b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
@@ -166,7 +168,10 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
             lo, hi = (b, hi) if slope < 0 else (lo, b)
             if b + step == b:
                 break
-            if math.isfinite(hi - lo):
+            exact = _by_pieces(risk, z) if not b and abs(slope) > _FAR * size else None
+            if exact is not None:
+                trusted, new = True, exact
+            elif math.isfinite(hi - lo):
                 trusted = lo < b + step < hi and (loss.quadratic or abs(step) <= 0.5 * before)
                 new = b + step if trusted else 0.5 * (lo + hi)
             else:
@@ -179,6 +184,13 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
             if trusted and abs(slope) <= 1e-9 * size:  # share of the slope's terms; safeguard
                 break  # Newton doubles the digits, so the rest is rounding
     return float(b)
+
+
+def _by_pieces(risk: Risk, z: Array) -> float | None:
+    """The same root up to the rounding of sums over all rows, if the loss is made of pieces."""
+    pieces = risk.loss.plq(risk.y)
+    found = 0.0 if pieces is None else _middle(*pieces.best_shifts(z, risk.mass))
+    return found if found and math.isfinite(found) else None
 
 
 def _slopes_at(risk: Risk, z: Array, b: float) -> tuple[float, float, float, float]:

@@ -20,6 +20,7 @@ from ..audit.foreign.objectives import Problem, problem_of
 from ..certificate import Certificate, judge
 from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
 from ..estimators.inputs.data import check_weights, in_order
+from ..estimators.inputs.kinds import refuse_texts
 from ..estimators.inputs.matrix import learn_width
 from ..estimators.outcome import Part, combined, shortfall
 from ..estimators.problem import score_count, split, stacked
@@ -124,6 +125,7 @@ class DropIn(ReadsParameters, CallbackSupportMixin):
         if in_order(X, y, many=self._MANY):
             learn_width(self, X)
         else:
+            refuse_texts(X, "X")
             X, y = validate_data(
                 self,
                 X,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import linear_model
 from sklearn.utils.validation import column_or_1d
 
@@ -60,8 +61,8 @@ class LinearRegression(Minimiser, PredictsNumbers, linear_model.LinearRegression
 
     def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
         fit = super()._fit_problem(X, y, weights)
-        spectrum = spectrum_of(fit)
-        if spectrum is not None:
+        if not issparse(X):
+            spectrum = spectrum_of(fit)
             self.rank_ = spectrum.rank
             self.singular_ = _as_weighted(spectrum, fit, X, weights)
         return fit if self.positive else of_least_norm(fit)

@@ -20,6 +20,7 @@ from ..problem.objective import Objective, Point
 from .base import Control, Solution, Solver, answered, observe
 from .choose import cheapest_others, choose_solver
 from .history import History
+from .shape import too_large
 from .succession import Succession
 from .view import View
 
@@ -53,7 +54,10 @@ def solve(
             chosen = choose_solver(objective, control, solver)
             if replaceable is None:
                 replaceable = chosen.chosen or (isinstance(solver, str) and solver == "auto")
-            return run(chosen, objective, control, start, replaceable=replaceable)
+            found = run(chosen, objective, control, start, replaceable=replaceable)
+            if not found.converged and _gave_up(chosen, objective, found) and too_large(objective):
+                raise OverflowError
+            return found
         except (OverflowError, np.linalg.LinAlgError) as error:
             raise ValueError("numbers overflow on these data: rescale X and y.") from error
 

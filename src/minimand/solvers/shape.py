@@ -19,7 +19,7 @@ _SAMPLED = 32  # rows that tell how alike rows are (safeguard)
 def rows_suffice(objective: Objective, form: Separable) -> bool:
     """Whether there are fewer rows than columns and every column is penalised."""
     n, d = objective.design.shape
-    return n < d and bool((form.l2 > 0).all())
+    return n < d and form.l2_everywhere
 
 
 def rough_spread(objective: Objective) -> Array:
@@ -29,6 +29,11 @@ def rough_spread(objective: Objective) -> Array:
     if exact or objective.facts.spread is not None:
         return objective.spread
     return objective.thinned(every).spread
+
+
+def too_large(objective: Objective) -> bool:
+    """Whether the squares of a column overflow, so that no step can be found."""
+    return not np.isfinite(objective.root_spread).all()
 
 
 def heaviest(objective: Objective) -> float:
@@ -52,7 +57,12 @@ class Shape:
         """mass·‖x‖²/l2 of the heaviest row: what it adds to the curvature of its dual variable."""
         self.columns = float((ratio / (1.0 + ratio)).sum())
         """Columns whose data outweigh their penalty, one with as much of both for a half."""
-        self.steep = float(ratio.mean()) if ratio.size else 0.0
+        self._ratio = ratio
+
+    @property
+    def steep(self) -> float:
+        """How much the data outweigh the penalty, on average over the columns."""
+        return float(self._ratio.mean()) if self._ratio.size else 0.0
 
     @property
     def dependent(self) -> float:

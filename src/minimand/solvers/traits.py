@@ -109,7 +109,7 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     if penalty.singular_values is not None:
         found.append(Trait.SINGULAR_VALUES)
     length = penalty.function_of_norm
-    if length is not None and length.ridge is not None and (length.l2 > 0).all():
+    if length is not None and length.ridge is not None and length.l2_everywhere:
         found.append(Trait.SQUARED_LENGTH)
     form = penalty.sum_over_features
     # Without bounds, a sum over features is one over groups of a single coefficient.
@@ -125,7 +125,7 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     if not form.has_constraints:
         found.append(Trait.NO_BOUNDS)
     found.append(Trait.SOME_L2 if form.l2.any() else Trait.NO_L2)
-    if form.ridge is not None and (form.l2 > 0).all():
+    if form.ridge is not None and form.l2_everywhere:
         found.append(Trait.L2_EVERYWHERE)
     return found
 

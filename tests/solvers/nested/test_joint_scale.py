@@ -134,8 +134,9 @@ def test_the_best_scale_is_the_best(r, epsilon, seed):
         t = np.abs(r) / sigma
         return sigma + sigma * (mass @ np.where(t <= epsilon, t**2, 2 * epsilon * t - epsilon**2))
 
-    found = best_scale(r, mass, epsilon)
+    found, value = best_scale(r, mass, epsilon)
     least = 2 * epsilon * float(mass @ np.abs(r)) if found == 0 else at(found)
+    assert value == pytest.approx(least, rel=1e-12, abs=1e-300)
     grid = np.geomspace(1e-6, 20, 400)
     assert least <= min(map(at, grid)) * (1 + 1e-12) + 1e-12
     around = optimize.minimize_scalar(at, bounds=(1e-9, 20), method="bounded")

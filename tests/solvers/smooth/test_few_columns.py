@@ -6,6 +6,7 @@ import pytest
 import minimand as mm
 from minimand import _core
 from minimand.solvers.smooth.newton import Newton
+from minimand.solvers.sparse.working_set import WorkingSet
 from minimand.solvers.steps import all_columns
 
 RNG = np.random.default_rng(0)
@@ -62,6 +63,33 @@ def test_newton_in_one_call_is_newton_step_by_step(loss, intercept, kind, monkey
     assert steps
     np.testing.assert_allclose(found, model.coef_, rtol=1e-4, atol=1e-6)
     assert abs(value - model.certificate_.primal) <= 1e-9 * abs(value) + 1e-9
+
+
+@pytest.mark.parametrize("penalty", [mm.L1([1, 2, 1, 0.5, 3]), mm.L1() + 0.3 * mm.L2()])
+@pytest.mark.parametrize(("intercept", "kind"), [(True, np.asarray), (False, np.float32)])
+@pytest.mark.parametrize("alpha", [0.1, 1e-3])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_l1_part_in_one_call_is_the_working_set(
+    loss, alpha, intercept, kind, penalty, monkeypatch
+):
+    """With zeros of its own, down to none; and with two columns that are the same."""
+    make, x, y = LOSSES[loss], kind(X), _target(loss, Y)
+    x = x.copy()
+    x[:, 3] = x[:, 0]
+    model = make(loss, penalty, alpha, intercept=intercept, solver="working_set", tol=1e-9)
+    given = {"sample_weight": WEIGHTS, "offset": OFFSET}
+    rounds = _count(monkeypatch, WorkingSet, "iterate")
+    model.fit(x, y, **given)
+    found, value = model.coef_.copy(), model.certificate_.primal
+    assert model.certificate_.relative <= 1e-9
+    if intercept or loss != "huber":  # else no sample has curvature at the null model
+        assert not rounds
+    monkeypatch.setattr(WorkingSet, "at_once", lambda *_: iter(()))
+    model.fit(x, y, **given)
+    assert rounds
+    assert value == pytest.approx(model.certificate_.primal, rel=1e-8)
+    if "L2" in repr(penalty):  # else the two columns may share in any way
+        np.testing.assert_allclose(found, model.coef_, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, np.float32])
@@ -163,7 +191,7 @@ def test_exponentials_are_the_loss(loss):
         row = np.ones(1), rows.sign[[i]], rows.shift[[i]]
         primal, w = np.zeros(2), np.zeros(1)
         limits = (0.0, 1, primal, none)
-        _core.smooth_steps(column, psi.parts, row, np.ones(1), w, False, w, score, *limits)
+        _core.smooth_steps(column, psi.parts, row, np.ones(1), w[:0], w, False, w, score, *limits)
         # The rounding of t = z − ln y.
         noise = 4e-16 * (abs(score) + abs(rows.shift[i])) * abs(loss.gradient(z, y)[i])
         value = loss.value(z, y)[i]

@@ -50,7 +50,7 @@ def test_columns_that_nearly_coincide(make, seed, alpha, stored):
     loss = "squared" if make is mm.Regressor else "logistic"
     model = make(loss, "l1", alpha=alpha, intercept=False).fit(stored(X), y)
     assert model.certificate_.relative <= 1e-6
-    assert model.n_iter_ <= 10
+    assert model.n_iter_ <= 20  # Newton steps
     assert np.count_nonzero(model.coef_) <= 2
 
 

@@ -42,6 +42,24 @@ def refuse_dates(x: Any, name: str) -> None:
         )
 
 
+def refuse_texts(x: Any, name: str) -> None:
+    """Refuse arrays and lists of texts, also where every text reads as a number.
+
+    A data frame with such a column is left to its conversion.
+    """
+    if isinstance(x, list | tuple):
+        try:
+            x = np.asarray(x)
+        except ValueError:  # rows of different lengths, which another check refuses
+            return
+    dtype = getattr(x, "dtype", None)
+    if getattr(dtype, "kind", "") in tuple("US"):
+        raise ValueError(
+            f"{name} must hold numbers, but it holds text ({dtype}): convert it first, as "
+            f"{name}.astype(float) does."
+        )
+
+
 def refuse_mixed(labels: Any, name: str) -> None:
     """Refuse labels that cannot be sorted: some are missing, or their types differ."""
     values = np.asarray(labels, dtype=object).ravel()

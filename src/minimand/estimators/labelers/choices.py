@@ -19,6 +19,22 @@ _WEIGHTS = ("all", "observed")
 _EDGES = ("later", "both")
 
 
+def for_crfsuite(units: str) -> dict[str, str]:
+    """sklearn-crfsuite's parameters, and what to write here."""
+    mean = f"since losses are averaged over {units} here"
+    return {
+        "c2": f"penalty='l2', alpha=2*c2/len(X), {mean}",
+        "c1": f"penalty='l1', alpha=c1/len(X), {mean}",
+        "C": f"alpha=1/(C*len(X)), {mean}",
+        "algorithm": "loss='crf', 'max_margin' or 'perceptron'",
+        "max_iterations": "max_iter=…",
+        "all_possible_transitions": "weights='all' or 'observed'",
+        "all_possible_states": "weights='all' or 'observed'",
+        "epsilon": "tol=…",
+        "delta": "tol=…",
+    }
+
+
 class Strengths(NamedTuple):
     """A penalty as l1·‖w‖₁ + ½·l2·‖w‖², alpha included."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ...solvers.structured.course import Trained
 from ..callbacks import with_callbacks
 from ..inputs import data
 from .base import Labeler, Labelling, has_probabilities
+from .choices import for_crfsuite
 from .graphs.posing import (
     GraphPosed,
     GraphWeights,
@@ -128,6 +129,7 @@ class GraphLabeler(Inspected, Labeler):
     pairs_: Array
     certificate_: Certificate
     history_: History
+    _elsewhere: ClassVar[dict[str, str]] = for_crfsuite("graphs")
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from ...solvers.structured.problem import ChainWeights
 from ..callbacks import with_callbacks
 from ..inputs import data
 from .base import Labeler, Labelling, has_probabilities
-from .choices import check_choices
+from .choices import check_choices, for_crfsuite
 from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
 from .sequences.posing import Posed, pose, pose_again
@@ -35,18 +35,6 @@ _TRAINERS = {  # the module of a trainer, which is loaded when it is needed, and
     "perceptron": ("perceptron", "train_perceptron"),
 }
 _OF_THE_PROBLEM = "transitions", "ends", "weights", "edge_features", "cost"
-_PER_SEQUENCE = "since losses are averaged over sequences here"
-ELSEWHERE = {  # sklearn-crfsuite's parameters, and what to write here
-    "c2": f"penalty='l2', alpha=2*c2/len(X), {_PER_SEQUENCE}",
-    "c1": f"penalty='l1', alpha=c1/len(X), {_PER_SEQUENCE}",
-    "C": f"alpha=1/(C*len(X)), {_PER_SEQUENCE}",
-    "algorithm": "loss='crf', 'max_margin' or 'perceptron'",
-    "max_iterations": "max_iter=…",
-    "all_possible_transitions": "weights='all' or 'observed'",
-    "all_possible_states": "weights='all' or 'observed'",
-    "epsilon": "tol=…",
-    "delta": "tol=…",
-}
 
 
 def _trainer(loss: str) -> Callable[..., Trained]:
@@ -147,7 +135,7 @@ class SequenceLabeler(Inspected, Labeler):
     stop_: Array
     certificate_: Certificate
     history_: History
-    _elsewhere: ClassVar[dict[str, str]] = ELSEWHERE
+    _elsewhere: ClassVar[dict[str, str]] = for_crfsuite("sequences")
 
     def __init__(
         self,

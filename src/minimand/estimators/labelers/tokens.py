@@ -20,6 +20,7 @@ from ..inputs.matrix import all_finite
 
 SEPARATOR = ":"  # between the name of a feature and its text, as in CRFsuite; convention
 _HASHED = 2**18  # columns of features="hash", 2 MB of weights for each label; convention
+_LARGEST = 1e150  # value whose square is surely a number; derived
 _SHAPE = "a (length × features) matrix or a list of feature dicts"
 
 
@@ -121,7 +122,7 @@ def learn(sequences: list[Any], features: Any) -> tuple[Tokens, Any]:
     """
     dicts = _are_dicts(sequences)
     if features is None and not dicts:
-        return _tokens(_stacked(sequences, None), sequences, None), None
+        return _learnt(_stacked(sequences, None), sequences, None), None
     if isinstance(features, str):
         features = FeatureHasher(n_features=_HASHED)
     elif features is None:
@@ -134,7 +135,7 @@ def learn(sequences: list[Any], features: Any) -> tuple[Tokens, Any]:
     else:
         fitted.fit(_rows(sequences, dicts))
         matrix = _mapped(fitted.transform, fitted, sequences, dicts)
-    return _tokens(matrix, sequences, fitted), fitted
+    return _learnt(matrix, sequences, fitted), fitted
 
 
 def read(sequences: list[Any], features: Any, width: int) -> Tokens:
@@ -173,6 +174,19 @@ def _tokens(matrix: Any, sequences: list[Any], features: Any) -> Tokens:
     matrix = _as_floats(matrix)
     _check_finite(matrix, offsets, features)
     return Tokens(matrix, offsets)
+
+
+def _learnt(matrix: Any, sequences: list[Any], features: Any) -> Tokens:
+    """The tokens of a fit; refused if they are too large for it."""
+    tokens = _tokens(matrix, sequences, features)
+    values = tokens.matrix.data if sparse.issparse(tokens.matrix) else tokens.matrix
+    most = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if most > _LARGEST:
+        raise ValueError(
+            f"X holds values as large as {most:.0e}, whose squares overflow: divide its columns by "
+            "their sizes first."
+        )
+    return tokens
 
 
 def names(features: Any, width: int) -> list[str]:

@@ -51,7 +51,7 @@ def build(
     The alpha of the settings must be a number: `one_sample` of the weights, if none was given.
     ``note`` is added to the words.
     """
-    design = as_design(X)
+    design = as_design(X, to_fit=True)
     if sample_weight is not None and not sample_weight.all():
         kept = np.flatnonzero(sample_weight)
         design, y, sample_weight = design.rows(kept), y[kept], sample_weight[kept]

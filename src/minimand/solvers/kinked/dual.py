@@ -94,7 +94,7 @@ class Dual(Solver):
         impatient = True
         for run in range(_RUNS):
             before, passes = judgement.gap, objective.meter.passes
-            found = _advance(form, objective, control, goal, impatient)
+            found = _advance(form, objective, control, goal, before, impatient)
             impatient = (
                 False  # asked once, a solver that would be slower is no reason to stop early
             )
@@ -130,12 +130,18 @@ def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
 
 
 def _advance(
-    form: RowDual, objective: Objective, control: Control, goal: float, impatient: bool
+    form: RowDual,
+    objective: Objective,
+    control: Control,
+    goal: float,
+    gap: float,
+    impatient: bool,
 ) -> Ascent:
     """Sweeps, and steps on the free rows between them, until the estimated gap is small enough.
 
     The steps on the free rows get half as many passes as the sweeps took: which of the two is
-    faster is not known before, and so a third of the work may be in vain, but no more. Where such
+    faster is not known before, and so a third of the work may be in vain, but no more. They are
+    left out if sweeps that lower the ``gap`` as fast as before need fewer passes. Where such
     steps are not possible, the run of an ``impatient`` caller ends early if sweeps are slow.
     """
     epochs = epochs_of(objective.design.nnz)
@@ -148,7 +154,10 @@ def _advance(
         slow = impatient and form.curved and found.gap > SLOW * before
         if found.gap <= goal or epochs <= 0 or control.expired or slow:
             return found
+        left = found.sweeps * _runs_left(min(before, gap), found.gap, goal)
         before = found.gap
+        if 2.0 * left <= budget:
+            continue
         spent = free_step(form, budget)
         objective.meter.passes += spent
         budget -= spent

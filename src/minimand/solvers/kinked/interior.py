@@ -225,7 +225,9 @@ class InteriorPoint(CentralPath[Solve, Step]):
         samples, t = self._samples, self.t
         v, along, stops = samples.ahead(t)
         slope = samples.base + (samples.side * v).sum(axis=0)
-        curvature = (along / np.where(samples.bend > 0, samples.bend, 1.0)).sum(axis=0)
+        curvature = np.zeros(t.size)
+        if along.any():
+            curvature = (along / np.where(samples.bend > 0, samples.bend, 1.0)).sum(axis=0)
         stopped = stops.any(axis=0)
         knot = np.where(stops, samples.knot, -np.inf).max(axis=0, initial=-np.inf)
         miss = np.where(stopped, t - knot, 0.0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...certificate import Judgement, judge
+from ...penalties import Separable
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
@@ -72,17 +73,19 @@ class PrimalDual(Solver):
         corner = next_corner(objective, plq, form, start)
         if corner is not None:
             yield _judged(objective, corner, control)
-        judgement = judge(objective, recentred(objective, start))
-        yield judgement
+        judgement: Judgement | None = None
+        if start is not objective.null or _null_may_do(objective, form):
+            judgement = judge(objective, recentred(objective, start))
+            yield judgement
         cornered = plq.pieces.linear and not form.l2.all()
         near_enough = (_CORNER if cornered else _NEAR) * control.target
-        begin = judgement.point
+        begin = start if judgement is None else judgement.point
         if worth_reducing(objective, plq):
             target = min(0.5 * control.target, near_enough)
             for offer in reduced(objective, plq, form, begin, control, target):
                 judgement = _judged(objective, offer, control)
                 yield judgement
-            begin = judgement.point
+                begin = judgement.point
         inner = InteriorPoint(objective, plq, form, begin)
         taken, idle, again = 0, 0, _AGAIN
         most = _ITERATIONS if control.max_iter is None else min(_ITERATIONS, control.max_iter)
@@ -100,25 +103,35 @@ class PrimalDual(Solver):
             found = _judged(objective, offered(inner, near or stuck), control)
             yield found
             # 0.9: factor of the gap that is progress; safeguard.
-            done = inner.products <= _DONE * near_enough and not found.gap < 0.9 * judgement.gap
-            idle = idle + 1 if done else 0
-            judgement = found if found.beats(judgement) else judgement
+            idles = judgement is not None and not found.gap < 0.9 * judgement.gap
+            idle = idle + 1 if idles and inner.products <= _DONE * near_enough else 0
+            judgement = found if judgement is None or found.beats(judgement) else judgement
             if stuck or idle >= _IDLE:
                 return
         if most == control.max_iter:
             control.ended_by = f"max_iter={control.max_iter}"
 
 
+def _null_may_do(objective: Objective, form: Separable) -> bool:
+    """Whether w = 0 may be the optimum: by a kink or a bound there, or since it fits perfectly."""
+    kept = form.makes_zeros or form.has_constraints
+    return kept or objective.constant_target or not objective.scale > 0
+
+
 def _judged(objective: Objective, offer: Offer, control: Control) -> Judgement:
-    """The first of the offered models that reaches the target, or the best."""
-    best: Judgement | None = None
-    for w, b in offer.models:
-        point = recentred(objective, objective.point(w, b))
-        known = [] if best is None else [best.dual]
-        judgement = judge(objective, point, offer.thetas if best is None else (), known, raw=False)
-        if best is None or judgement.beats(best):
-            best = judgement
+    """The first of the offered models that reaches the target, or the best.
+
+    The first multipliers belong to the first model, and mostly prove it; others are asked after.
+    """
+    first, *others = offer.models
+    point = recentred(objective, objective.point(*first))
+    best = judge(objective, point, offer.thetas[:1], raw=False)
+    if offer.thetas[1:] and not best.reaches(objective, control.target):
+        best = judge(objective, point, offer.thetas[1:], [best.dual], raw=False)
+    for model in others:
         if best.reaches(objective, control.target):
             break
-    assert best is not None
+        point = recentred(objective, objective.point(*model))
+        judgement = judge(objective, point, (), [best.dual], raw=False)
+        best = judgement if judgement.beats(best) else best
     return replace(best, fresh=True)  # scores of the offered models were computed from these

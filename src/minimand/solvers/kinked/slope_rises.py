@@ -71,6 +71,9 @@ class Rises:
         middle = 0.5 * self._height + np.zeros_like(tau[:ended])
         left = tau[:ended] - self.bend[:ended] * middle
         p, q = (np.maximum(part, 0.0) + width[:ended] for part in (left, -left))
+        if ended == self.count:
+            self._dual, self._primal = np.concatenate([middle, middle]), np.concatenate([q, p])
+            return
         tau, width, bend = tau[ended:], width[ended:], self.bend[ended:]
         curved = bend > 0
         along = (np.maximum(tau, 0.0) + width) / np.where(curved, bend, 1.0)
@@ -136,6 +139,8 @@ class Rises:
         v[:ended] += np.where(to_the_top, self._height, 0.0)
         along = np.zeros(v.shape, dtype=bool)
         curved = np.flatnonzero(self.bend > 0)
+        if not curved.size:
+            return v, along, stops
         height = np.full_like(self.bend, np.inf)
         height[:ended] = self._height
         at = self._tau(t)[curved] / self.bend[curved]

@@ -65,11 +65,12 @@ def _corner(inner: InteriorPoint, w: Array, moving: IntArray) -> tuple[Array, fl
         matrix = np.column_stack([matrix, np.ones(basis.size)])
     left = np.append(left[moving], balance)[:size]
     # The slopes of samples on a curved piece were taken at the old coefficients.
-    jump = w - inner.w
-    if curvature.any() and jump.any():
-        away = rows.mass * curvature * rows.forward(jump)
-        left += np.append(rows.backward(away)[moving], away.sum())[:size]
-    miss = plq.sign[basis] * miss[basis] + block.matvec(jump)
+    jump, miss = w - inner.w, plq.sign[basis] * miss[basis]
+    if jump.any():
+        miss += block.matvec(jump)
+        if curvature.any():
+            away = rows.mass * curvature * rows.forward(jump)
+            left += np.append(rows.backward(away)[moving], away.sum())[:size]
     move, change = _equations(matrix, rows.mass[basis], bend, miss, left)
     w = w.copy()
     w[moving] += move[: moving.size]
@@ -95,7 +96,7 @@ def _equations(
     matrix: Array, mass: Array, bend: Array, miss: Array, left: Array
 ) -> tuple[Array, Array]:
     """δw and δv of the equations above, with columns scaled to length 1."""
-    size = np.sqrt((matrix * matrix).sum(axis=0) + np.diag(bend))
+    size = np.sqrt((matrix * matrix).sum(axis=0) + bend.diagonal())
     size[size == 0] = 1.0
     matrix = matrix / size
     if not bend.any():

@@ -135,14 +135,12 @@ class JointNewton:
         return max(-share * dot(step.p, y) - share**2 * dot(self._c * aim, aim), 0.0)
 
     def _at_best_scale(self, point: Point, sigma: float) -> Place:
-        """A model with the better of a given scale and the best one for its residuals."""
+        """A model with the best scale for its residuals; with a given one if that is 0."""
         r = self._residual(point.z)
-        place = Place(point, sigma, self._value(point.w, r, sigma))
-        best = best_scale(r, self._objective.mass, self._epsilon)
-        if not best > 0:
-            return place
-        other = Place(point, best, self._value(point.w, r, best))
-        return other if other.value <= place.value else place
+        best, least = best_scale(r, self._objective.mass, self._epsilon)
+        if best > 0:
+            return Place(point, best, least + dot(self._c * point.w, point.w))
+        return Place(point, sigma, self._value(point.w, r, sigma))
 
     def _residual(self, z: Array) -> Array:
         return z - self._objective.y

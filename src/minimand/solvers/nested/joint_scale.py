@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.typing import Array
+from ..._core import huber_scale
 from ...certificate import Certificate, Dual, Judgement, judge, relative_gap
 from ...losses import Huber
 from ...penalties import Separable
@@ -82,7 +83,7 @@ class Scaled:
 
     def best(self, point: Point) -> float:
         """The σ that minimises F at a point."""
-        return best_scale(point.z - self.objective.y, self.objective.mass, self.epsilon)
+        return best_scale(point.z - self.objective.y, self.objective.mass, self.epsilon)[0]
 
     def excess(self, point: Point) -> float:
         """Mean min(r²/σ², ε²): above 1 where a larger σ would be better, by the slope of F."""
@@ -169,26 +170,9 @@ class Scaled:
         return f"{loss} + {factor}½‖w‖², z = {score}, σ ≥ 0"
 
 
-def best_scale(r: Array, mass: Array, epsilon: float) -> float:
-    """σ with mean min(r², (εσ)²) = σ², the best one for these residuals; 0 if most vanish.
+def best_scale(r: Array, mass: Array, epsilon: float) -> tuple[float, float]:
+    """The best σ for these residuals, with mean min(r², (εσ)²) = σ², and F without Ω there.
 
-    At σ = |rₖ|/ε, the k smallest residuals are inside: there the mean divided by σ² is ε²·(Σ
-    inside mass·r²/rₖ² + mass outside), which falls with k. Between two such σ it is solved for.
+    σ is 0 if most residuals vanish, or if one is not finite.
     """
-    size = np.abs(r)
-    largest = float(size.max(initial=0.0))
-    if largest == 0 or not np.isfinite(largest):
-        return 0.0
-    order = np.argsort(size)
-    size, mass = size[order] / largest, mass[order]
-    inside = np.cumsum(mass * size**2)
-    outside = np.cumsum(mass[::-1])[::-1] - mass
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = epsilon**2 * (inside / size**2 + outside)
-    below = np.flatnonzero(share >= 1.0)  # NaN where a residual is zero, which is no knot
-    if not below.size:
-        return 0.0
-    k = below[-1]
-    left = 1.0 - epsilon**2 * outside[k]
-    # Only rounding can leave no knot here; then every scale up to the next knot is best.
-    return largest * float(np.sqrt(inside[k] / left) if left > EPS else size[k] / epsilon)
+    return huber_scale(r, mass, epsilon)

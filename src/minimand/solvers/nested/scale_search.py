@@ -28,6 +28,7 @@ _MOST = 100  # scales that are tried; safeguard
 class Null(NamedTuple):
     """The model with w = 0: a σ near its best one, and F there, the unit of tolerances."""
 
+    point: Point
     sigma: float
     value: float
 
@@ -41,12 +42,12 @@ def null_of(scaled: Scaled, control: Control | None = None) -> Null:
     r = objective.null.z - objective.y
     spread = float(np.abs(r).max(initial=0.0))
     if (objective.constant_target and objective.intercept) or spread == 0:
-        return Null(0.0, 0.0)
+        return Null(objective.null, 0.0, 0.0)
     first = JointNewton(scaled, fixed=True).best_from(
         objective.null, scaled.best(objective.null) or spread, control
     )
     if first.settled:
-        return Null(first.sigma, first.value)
+        return Null(first.point, first.sigma, first.value)
     sigma, least = first.sigma, first.value
     search = _Search(most=least)
     for _ in range(_MOST):
@@ -60,7 +61,7 @@ def null_of(scaled: Scaled, control: Control | None = None) -> Null:
             break
         if control is not None and control.expired:
             break
-    return Null(sigma, least)
+    return Null(first.point, sigma, least)
 
 
 @dataclass
@@ -160,8 +161,8 @@ def _begun(
     null = null_of(scaled, control)
     control.target = control.tol * null.value
     floor = LEAST_SCALE * (null.value or 1.0)
-    point = scaled.objective.null if start is None else start
-    sigma = max(scaled.best(point) or null.sigma, floor)
+    point = null.point if start is None else start
+    sigma = max((start and scaled.best(start)) or null.sigma, floor)
     steps = control.max_iter is None or control.max_iter > 0
     if steps and start is not None:  # which may be the optimum already
         here = scaled.at(sigma)

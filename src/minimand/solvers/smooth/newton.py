@@ -11,9 +11,9 @@ from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
+from ..steps import few_columns
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
-from . import few_columns
 from .newton_scores import ScoresCholesky, ScoresKrylov
 from .newton_systems import Cholesky, Direction, Krylov, Reused, share_of_rows
 
@@ -67,7 +67,7 @@ class Newton(Solver):
         if objective.loss.quadratic and objective.design.reading > 1.0 and formed:
             return costs.newton_on_some_rows(objective, share_of_rows(objective))
         pieces = objective.loss.plq(objective.y)
-        if pieces is not None and not objective.loss.quadratic and (form.l2 > 0).all():
+        if pieces is not None and not objective.loss.quadratic and form.l2_everywhere:
             reused = self._reuses(objective, form)
             return costs.newton_on_pieces(objective, form, formed=formed, reused=reused)
         cost = costs.newton(objective, formed=formed)
@@ -158,7 +158,7 @@ class Newton(Solver):
     def _reuses(self, objective: Objective, form: Separable) -> bool:
         """Whether an earlier Hessian is a good preconditioner and saves work."""
         large = objective.n_features >= _WORTH_REUSING
-        return not objective.design.sparse and large and bool((form.l2 > 0).all())
+        return not objective.design.sparse and large and form.l2_everywhere
 
     def _factorises(self, objective: Objective, control: Control) -> bool:
         size = objective.n_features * objective.n_scores

@@ -20,6 +20,7 @@ from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
+from ..steps import few_columns
 from ..steps.all_columns import all_at_once, fit_at_once
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
@@ -71,6 +72,14 @@ class WorkingSet(Solver):
             words = "separable penalty; without an l1 part Newton is faster"
         zeros = form.makes_zeros or form.bounds is not None
         return Verdict(True, words, costs.working_set(objective, zeros=zeros))
+
+    def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
+        """On few columns in compiled code, without judgements on the way."""
+        form = objective.penalty.sum_over_features
+        assert form is not None
+        if objective.loss.quadratic or form.has_constraints or objective.path_facts:
+            return iter(())
+        return few_columns.at_once(objective, control)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
@@ -314,13 +323,16 @@ class _Restricted:
         model = Weighted(self.design, self.places, step.h, step.q.copy(), self.objective.intercept)
         new, shift, goal, enough = w.copy(), 0.0, step.goal, 0.0
         swept, sweeps = 0, _FIRST_SWEEPS
+        quadratic = self.objective.loss.quadratic
         for _ in range(100):  # looks; safeguard
             tol, signs = self._sweep_tolerance(w, step.steep, goal), np.sign(new)
             done = model.descend(self.form, new, sweeps, max(tol, enough))
             shift, swept = shift + done.shift, swept + done.sweeps
             wrong = self._wrong(self.form.value(w) - self.form.value(new) - model.change(step.q))
             enough = max(tol, _FORCING * wrong)
-            last = not self.early and wrong <= 0.5 * control.target
+            # A Newton step that gains so little has the right columns, however large the gap is;
+            # of a quadratic loss this is not known.
+            last = not (self.early and quadratic) and wrong <= 0.5 * control.target
             if last:
                 # The model is good enough for the certificate, so its minimiser must be, too.
                 goal = 0.5 * control.target

@@ -138,4 +138,7 @@ def _bound(problem: ChainProblem, weights: ChainWeights, radius: float) -> float
     margin = float((path_scores(chains, problem.labels) - k_best(chains, 2)[1][:, 1]).min())
     parts = (weights.coef, weights.transitions, weights.start, weights.stop)
     squares = sum(float(np.vdot(part, part)) for part in parts)
-    return radius * squares / margin**2 if margin > 0 else np.inf
+    if not margin > 0:
+        return np.inf
+    found = (radius / margin) * (squares / margin)
+    return found if np.isfinite(found) else np.inf

@@ -30,6 +30,7 @@ _FEW = 600  # columns, up to which blocks are inverted; safeguard: that takes kÂ
 _LARGEST = 4e8  # bytes of all blocks; safeguard
 _ROWS = 8  # rows per column of a block; safeguard: more hardly change it
 _SURE = 0.02  # p(1 âˆ’ p), below which a token is left out of a block; safeguard: it adds little
+_ROUNDED = 1e-10  # share of its curvature that a block gets beside an l2 part; safeguard: rounding
 _FLOOR = 1e-3  # share of its curvature that a block gets if there is no l2 part; safeguard
 _SMALL = 1e-3  # share of the largest of a feature that its weights have at least; safeguard
 _LEAST = 1e-10  # share of the largest curvature that all get then; safeguard: units may differ
@@ -277,6 +278,8 @@ class Metrics:
         unsure = spread > _SURE * problem.token_mass[:, None]
         for c in range(problem.n_labels):
             rows = _some(np.flatnonzero(unsure[:, c]), _ROWS * d)
+            if rows.size < d:  # the most unsure ones: without any the units of X would be lost
+                rows = np.argsort(-spread[:, c], kind="stable")[: _ROWS * d]
             total, weight = float(spread[:, c].sum()), spread[rows, c]
             block = np.zeros((d, d))
             if rows.size:
@@ -284,7 +287,8 @@ class Metrics:
                 with one_blas_thread():
                     block = problem.design.rows(rows).gram(weight)
             own = np.diag(block)
-            block.flat[:: d + 1] += problem.l2 or _FLOOR * own + _floor(own, _LEAST)
+            least = _ROUNDED * own if problem.l2 else _FLOOR * own + _floor(own, _LEAST)
+            block.flat[:: d + 1] += problem.l2 + least
             yield block
 
     def _edge_diagonal(self, before: Array, after: Array) -> Array | None:

@@ -15,7 +15,7 @@ from ...._base.typing import AnyArray, Array, IntArray
 from ....design import SparseDesign
 
 _SHARE = 4  # columns with fewer than k/4 weights may be stored by weights; safeguard
-_RARE = 8  # entries of a column up to which it is; safeguard: a common row stays in the cache
+_RARE = 32  # entries of such columns at most: rows of common ones stay cached; measured, CoNLL
 
 
 class TokenEntries(NamedTuple):

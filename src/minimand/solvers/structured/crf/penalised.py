@@ -20,6 +20,7 @@ import numpy as np
 from .... import _core
 from ...._base.typing import Array
 from ....problem.point import EPS
+from ...steps.krylov import add
 from ..problem import ChainProblem
 from .likelihood import Likelihood, Scores, Terms
 from .metric import Metric, Metrics
@@ -85,6 +86,8 @@ class ChainPoint:
     def gap(self) -> float:
         """A bound of P(w) − min P; infinite without a penalty, unless the slope is zero."""
         problem, loss = self.problem, self.value
+        if not problem.l1:
+            return _strongly_convex(problem.l2, self.steepest)
         return min(
             (1.0 - s) * loss + _young(problem, self.w, self.slope, s)
             for s in _shares(problem, self.slope)
@@ -151,17 +154,23 @@ def penalty_value(problem: Penalty, w: Array) -> float:
 
 def least_subgradient(problem: Penalty, w: Array, slope: Array) -> Array:
     """g + l2·w + l1·sign(w); where w = 0, g shrunk towards zero by l1."""
-    found = slope + problem.l2 * w
+    found = slope.copy()
+    add(found, problem.l2, w)
     if problem.l1:
         shrunk = np.sign(found) * np.maximum(np.abs(found) - problem.l1, 0.0)
         found = np.where(w == 0, shrunk, found + problem.l1 * np.sign(w))
     return found
 
 
+def _strongly_convex(l2: float, slope: Array) -> float:
+    """‖∇P‖²/(2·l2)."""
+    if not l2:
+        return 0.0 if not slope.any() else np.inf
+    return 0.5 * _core.dot(slope, slope) / l2
+
+
 def _shares(problem: Penalty, slope: Array) -> set[float]:
     """The shares s of the slope to try: the largest that is legal, and one without an excess."""
-    if not problem.l1:
-        return {1.0}
     most = float(np.abs(slope).max(initial=0.0))
     inside = 1.0 if most <= problem.l1 else problem.l1 / most
     return {1.0, inside} if problem.l2 else {inside}
@@ -173,11 +182,6 @@ def _young(problem: Penalty, w: Array, slope: Array, s: float) -> float:
     With c = soft(v, l1) they are (c − l2·w)²/(2·l2) and |w|·l1 − w·(v − c).
     """
     l1, l2 = problem.l1, problem.l2
-    if not l1 and not l2:
-        return 0.0 if not slope.any() else np.inf
-    if not l1:
-        rest = slope + l2 * w
-        return 0.5 * _core.dot(rest, rest) / l2
     v = -s * slope
     excess = np.sign(v) * np.maximum(np.abs(v) - l1, 0.0)
     kinked = np.maximum(l1 * np.abs(w) - w * (v - excess), 0.0)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 
 from .... import _core
 from ...._base.typing import Array, BoolArray
 from ...base import Control
-from ...steps.krylov import add, conjugate_gradients
+from ...steps.krylov import conjugate_gradients
 from .likelihood import Scores
 from .metric import Metric
 from .penalised import ChainPoint, Model, ScoredPoint
@@ -27,47 +25,69 @@ _CURVED = 1e-12  # share of ‖s‖‖y‖ that s·y must exceed; safeguard: rou
 
 
 class LimitedMemory:
-    """The last steps s and changes y of the slope: H⁻¹ is learnt from s = H⁻¹y (L-BFGS)."""
+    """The last steps s and changes y of the slope: H⁻¹ is learnt from s = H⁻¹y (L-BFGS).
 
-    def __init__(self, most: int) -> None:
-        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=most)
+    The inner products s·y of all pairs are kept, so that a direction is four products with the
+    matrices of pairs. It needs few digits: the pairs may be rounded to single precision.
+    """
+
+    def __init__(self, most: int, size: int, *, rounded: bool) -> None:
+        kind = np.float32 if rounded else np.float64
+        self._steps, self._changes = np.empty((most, size), kind), np.empty((most, size), kind)
+        self._products = np.empty((most, most))  # [i, j]: s_i·y_j, of s that are not newer than y
+        self._order: list[int] = []  # rows of the pairs, the oldest first
         self._factor = 1.0
 
     @property
     def settled(self) -> bool:
         """Whether so much has been learnt that steps need no search."""
-        return len(self._pairs) >= _SETTLED
+        return len(self._order) >= _SETTLED
 
     @property
     def empty(self) -> bool:
         """Whether nothing has been learnt yet."""
-        return not self._pairs
+        return not self._order
 
     def learn(self, s: Array, y: Array, metric: Metric) -> None:
         """Note a step and the change of the slope along it."""
         product = _core.dot(s, y)
         if product <= _CURVED * np.sqrt(_core.dot(s, s) * _core.dot(y, y)):
             return
-        self._pairs.append((s, y, product))
+        most, known = self._steps.shape[0], len(self._order)
+        place = known if known < most else self._order.pop(0)
+        self._order.append(place)
+        self._steps[place], self._changes[place] = s, y
+        known = len(self._order)
+        self._products[:known, place] = _core.dense_matvec(self._steps[:known], y)
+        self._products[place, place] = product
         self.fit(metric)
 
     def fit(self, metric: Metric) -> None:
         """The factor of a metric that agrees best with the last pair."""
-        if self._pairs:
-            _, y, product = self._pairs[-1]
-            self._factor = product / _core.dot(y, metric.solve(y))
+        if self._order:
+            last = self._order[-1]
+            y = self._changes[last].astype(np.float64)
+            self._factor = self._products[last, last] / _core.dot(y, metric.solve(y))
 
     def direction(self, slope: Array, metric: Metric) -> Array:
         """−H⁻¹·slope, by two loops over the pairs around the metric."""
-        q, shares = slope.copy(), []
-        for s, y, product in reversed(self._pairs):
-            share = _core.dot(s, q) / product
-            add(q, -share, y)
-            shares.append(share)
-        found = metric.solve(q)
+        order, known = self._order, len(self._order)
+        if not known:
+            return -metric.solve(slope)
+        steps, changes, products = self._steps[:known], self._changes[:known], self._products
+        own, shares = _core.dense_matvec(steps, slope), np.zeros(known)
+        for i, place in reversed(list(enumerate(order))):
+            newer = order[i + 1 :]
+            rest = own[place] - products[place, newer] @ shares[newer]
+            shares[place] = rest / products[place, place]
+        found = metric.solve(slope - _core.dense_rmatvec(changes, shares))
         found *= self._factor
-        for (s, y, product), share in zip(self._pairs, reversed(shares)):
-            add(found, share - _core.dot(y, found) / product, s)
+        own, added = _core.dense_matvec(changes, found), np.zeros(known)
+        for i, place in enumerate(order):
+            older = order[:i]
+            rest = own[place] + products[older, place] @ added[older]
+            added[place] = shares[place] - rest / products[place, place]
+        found += _core.dense_rmatvec(steps, added)
         return -found
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from .... import _core
+from ...._base.threads import one_blas_thread
 from ...._base.typing import AnyArray, Array
 from ...programs.quadratic_program import RowsWithSlacks, minimise_quadratic
 from ..graph_problem import GraphProblem
@@ -30,7 +31,8 @@ def solve_small(problem: GraphProblem, ascent: _core.PlaneAscent) -> None:
     rows, costs, betas, numbers = ascent.list(True)
     units = numbers.astype(np.int64)
     before = ascent.refresh()
-    found = _multipliers(rows, costs, units, problem.mass, problem.l2)
+    with one_blas_thread():  # hundreds of small factors: others would mostly wait
+        found = _multipliers(rows, costs, units, problem.mass, problem.l2)
     total = np.bincount(units, found, problem.mass.size)
     if not (np.isfinite(found).all() and (total > 0).all()):
         return

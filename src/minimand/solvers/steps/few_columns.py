@@ -1,4 +1,4 @@
-"""Smooth losses with an l2 penalty in compiled code, with one judgement: Newton, or L-BFGS."""
+"""Smooth losses in compiled code, with one judgement: Newton, with an l1 part too, or L-BFGS."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _FEW = 40  # columns, below which a Hessian costs no more than a few products; s
 _MOST_NUMBERS = 1_000_000  # numbers in X, from which a thinned start pays; safeguard
 _STEPS = 50  # Newton steps of a call; safeguard
 _NEAR = 0.1  # share of the target that the last step may gain; safeguard: it leaves the square
+_NEAR_KINKS = 1e-3  # the same with an l1 part, whose gap grows with the root of what is left
 _CALLS = 2  # calls, the second one for digits that the first lacked; safeguard
 _QUASI_STEPS = 30  # L-BFGS steps of one metric; safeguard
 _METRICS = 4  # metrics, each at the point where the steps of the last one ended; safeguard
@@ -55,11 +56,11 @@ def takes_quasi_newton(objective: Objective) -> bool:
     return objective.loss.plq(objective.y) is None and objective.rowwise is not None
 
 
-def _takes_newton(objective: Objective) -> bool:
+def _takes_newton(objective: Objective, form: Separable) -> bool:
     """Whether a Hessian in every step is cheap: few columns, or few rows whose curvature jumps."""
     n, d = objective.design.shape
-    if d < _FEW:
-        return n * d < _MOST_NUMBERS
+    if d < _FEW or form.makes_zeros:
+        return d < _FEW and n * d < _MOST_NUMBERS
     jumps = objective.loss.plq(objective.y) is not None and not objective.loss.quadratic
     return jumps and d <= _MOST_JUMPING and n * d <= _MOST_READ
 
@@ -75,8 +76,8 @@ def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
     if objective.n_scores > 1:
         yield from _scores(objective, form, design, control)
         return
-    few = _takes_newton(objective)
-    if not few and not takes_quasi_newton(objective):
+    few = _takes_newton(objective, form)
+    if not few and (form.makes_zeros or not takes_quasi_newton(objective)):
         return
     loss = objective.rowwise
     if loss is None or not _determined(objective, form):
@@ -84,7 +85,8 @@ def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
     rows = objective.mass, loss.sign, loss.shift
     posed = _Posed(design.x, loss.psi.parts, rows, form.l2)
     run = _Run(objective, control, _STEPS if few else _QUASI_STEPS)
-    yield from _newton(run, posed, design) if few else _quasi_newton(run, posed)
+    l1 = form.l1 if form.makes_zeros else np.empty(0)
+    yield from _newton(run, posed, l1, design) if few else _quasi_newton(run, posed)
 
 
 class _Run:
@@ -128,13 +130,14 @@ class _Run:
         return replace(judge(self.objective, point), fresh=True, course=course)
 
 
-def _newton(run: _Run, posed: _Posed, design: DenseDesign) -> Iterator[Finding]:
+def _newton(run: _Run, posed: _Posed, l1: Array, design: DenseDesign) -> Iterator[Finding]:
     """Newton's steps, each with a Hessian of all rows."""
-    objective, near = run.objective, _NEAR * run.control.target
+    objective = run.objective
+    near = (_NEAR_KINKS if l1.size else _NEAR) * run.control.target
     centre = design.centre if objective.intercept else np.zeros(design.shape[1])
 
     def call(*rest: Any) -> tuple[float, int, bool]:
-        return _core.smooth_steps(*posed, centre, objective.intercept, *rest)
+        return _core.smooth_steps(*posed, l1, centre, objective.intercept, *rest)
 
     for _ in range(_CALLS):
         # A step forms the Hessian, and takes a product for the gradient and one for the scores.
@@ -152,7 +155,7 @@ def _scores(
     classes = objective.loss.softmax_classes(objective.y)
     if classes is None or k > _MOST_CLASSES or n * max(d, k) >= _MOST_NUMBERS:
         return
-    everywhere, formed = bool((form.l2 > 0).all()), d * k <= _MOST_FORMED
+    everywhere, formed = form.l2_everywhere, d * k <= _MOST_FORMED
     lacking = not np.bincount(classes, weights=objective.mass, minlength=k).all()
     if lacking or not (everywhere or (formed and _determined(objective, form))):
         return
@@ -244,7 +247,7 @@ def _metric(objective: Objective, l2: Array, z: Array) -> _Metric | None:
 
 def _determined(objective: Objective, form: Separable) -> bool:
     """Whether every column is penalised, or those that are not are far from collinear."""
-    if (form.l2 > 0).all():
+    if form.l2_everywhere or (form.makes_zeros and not objective.has_free_columns):
         return True
     basis = objective.free_basis
     return basis is not None and basis.regular
