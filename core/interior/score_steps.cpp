@@ -16,8 +16,10 @@ namespace minimand {
 namespace {
 
 constexpr double kIdle = 1e-13;    // share of P: a step that gains no more gains nothing; safeguard
-constexpr double kForcing = 0.01;  // share of the gap that products may leave; safeguard
+constexpr double kForcing = 0.05;  // share of the gap that products may leave; measured: digits
 constexpr double kLeft = 0.5;      // share of the goal that products may leave; safeguard
+constexpr double kLast = 10.0;     // factor of that, within which a step aims at it; safeguard
+constexpr double kLargest = 1e15;  // numbers of X whose products single precision holds; safeguard
 
 using Numbers = std::vector<double>;
 
@@ -55,6 +57,7 @@ class ScoreSteps {
         now_(n_, k_),
         next_(n_, k_) {
     std::copy(problem.l2.begin(), problem.l2.end(), l2_.begin());
+    if (by_products_) copy_rows();
     now_.at(point_.z, k_, problem_.y);
     primal_ = primal(now_, 0.0);
   }
@@ -155,9 +158,14 @@ class ScoreSteps {
     return -1.0;
   }
 
-  /// By products as long as a step takes few of them, then with the Hessian.
+  /// By products as long as a step takes few of them, at first in single precision: a step need
+  /// not be exact, only its gradient. Then with the Hessian.
   bool solve(double left) {
     if (by_products_ && solve_by_products(left)) return true;
+    if (by_products_ && !single_.empty()) {
+      single_.clear();
+      if (solve_by_products(left)) return true;
+    }
     by_products_ = false;
     return problem_.formed && solve_formed();
   }
@@ -252,6 +260,19 @@ class ScoreSteps {
 
   // Conjugate gradients -------------------------------------------------------------------------
 
+  /// The rows in single precision, unless a number is too large or too small for it.
+  void copy_rows() {
+    single_.resize(n_ * d_);
+    for (std::size_t i = 0; i < n_; ++i) {
+      const auto line = matrix_.line(i);
+      for (std::size_t j = 0; j < d_; ++j) {
+        const double x = static_cast<double>(line[j]), size = std::fabs(x);
+        if (x != 0.0 && !(size < kLargest && size > 1.0 / kLargest)) return single_.clear();
+        single_[i * d_ + j] = static_cast<float>(x);
+      }
+    }
+  }
+
   /// image = (loss + penalty)'' v; the last row of v is changed for the product and restored.
   void multiply(Numbers& v, Numbers& image) {
     double* const last = v.data() + d_ * k_;
@@ -260,8 +281,15 @@ class ScoreSteps {
     for (std::size_t j = 0; j < d_ && problem_.intercept; ++j) {
       for (std::size_t c = 0; c < k_; ++c) last[c] -= problem_.mean[j] * v[j * k_ + c];
     }
-    dense_simplex_product<double>(matrix_, std::span<const double>(v), k_,
-                                  Simplex{now_.p, problem_.mass}, std::span<double>(image));
+    const Simplex curvature{now_.p, problem_.mass};
+    if (single_.empty()) {
+      dense_simplex_product<double>(matrix_, std::span<const double>(v), k_, curvature,
+                                    std::span<double>(image));
+    } else {
+      const DenseMatrix<float> rows{single_, n_, d_, d_, true};
+      dense_simplex_product<float>(rows, std::span<const double>(v), k_, curvature,
+                                   std::span<double>(image));
+    }
     std::copy(kept.begin(), kept.end(), last);
     double* const total = image.data() + d_ * k_;
     if (!problem_.intercept) std::fill(total, total + k_, 0.0);
@@ -301,7 +329,8 @@ class ScoreSteps {
 
   bool solve_by_products(double left) {
     const std::size_t size = step_.size();
-    const double goal = std::max(left, kForcing * gap_of(gradient_));
+    double goal = kForcing * gap_of(gradient_);
+    if (goal <= kLast * left) goal = left;
     take_diagonal();
     std::fill(step_.begin(), step_.end(), 0.0);
     Numbers residual(size), v(size), image(size), next(size);
@@ -331,6 +360,7 @@ class ScoreSteps {
   Numbers rates_, products_, trial_, gradient_, step_, l2_, bends_, db_;
   Numbers hessian_, gram_, first_, inverse_;
   std::vector<char> apart_;
+  std::vector<float> single_;  // empty if products are in double precision
   ScoreTerms now_, next_;
   SmallSystem system_;
   bool by_products_;

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "common/watch.hpp"
-#include "dense/gram.hpp"
-#include "interior/hessian.hpp"
+#include "interior/kept_hessian.hpp"
 #include "interior/small_system.hpp"
 #include "interior/smooth_model.hpp"
 #include "support/minimiser.hpp"
@@ -22,12 +21,12 @@ class Steps {
  public:
   Steps(const DenseMatrix<Scalar>& matrix, const Psi& psi, const SmoothProblem& problem,
         std::span<double> w, double& b, double near)
-      : matrix_(matrix),
-        problem_(problem),
+      : problem_(problem),
         w_(w),
         swept_(kSwept * near),
         d_(matrix.columns()),
         model_(matrix, psi, problem, w, b),
+        hessian_(matrix, problem.centre, problem.intercept),
         rates_(matrix.rows()),
         gram_(d_ * d_),
         mean_(d_),
@@ -64,14 +63,15 @@ class Steps {
       rates_[i] = problem_.mass[i] * model_.terms().bend[i];
       total_ += rates_[i];
     }
-    std::fill(mean_.begin(), mean_.end(), 0.0);
     if ((problem_.intercept || !problem_.l1.empty()) && !(total_ > 0.0)) return false;
-    if (problem_.intercept) {
-      centred_hessian(matrix_, std::span<const double>(rates_), total_, problem_.centre,
-                      std::span<double>(gram_), std::span<double>(mean_));
-    } else {
-      dense_gram(matrix_, std::span<const double>(rates_), std::span<double>(gram_));
-    }
+    if (factorised()) return true;
+    if (!hessian_.changed()) return false;
+    hessian_.forget();
+    return factorised();
+  }
+
+  bool factorised() {
+    hessian_.at(rates_, total_, gram_, mean_);
     if (!problem_.l1.empty()) return true;
     for (std::size_t j = 0; j < d_; ++j) gram_[j * d_ + j] += problem_.l2[j];
     return system_.factorise(gram_, d_);
@@ -110,12 +110,12 @@ class Steps {
     for (std::size_t j = 0; j < d_; ++j) dw_[j] = aim_[j] - w_[j];
   }
 
-  const DenseMatrix<Scalar>& matrix_;
   const SmoothProblem& problem_;
   std::span<double> w_;
   double swept_;
   std::size_t d_;
   SmoothModel<Scalar, Psi> model_;
+  KeptHessian<Scalar> hessian_;
   std::vector<double> rates_, gram_, mean_, gradient_, dw_;
   std::vector<double> linear_, aim_;  // of the model, under l1
   SmallSystem system_;

@@ -225,6 +225,27 @@ BAD_SETTINGS = {
     "class_weight NaN": (fit(K(class_weight={0: np.nan})), "class_weight of 0 must be a finite"),
     "class_weight 0": (fit(K(class_weight={0: 0, 1: 0})), "class_weight is zero for every sample"),
     "class_weight one": (fit(K(class_weight={0: 0})), r"y holds one class only \(\[1\]"),
+    "cost": (
+        fit(K(mm.CrammerSinger("abc"))),
+        "cost of CrammerSinger must be a square matrix of numbers.*or None .*not 'abc'",
+    ),
+    "ranking weights": (
+        fit(K(mm.WeightedRanking("abc"))),
+        "weights of WeightedRanking must be a list of finite numbers .*not 'abc'",
+    ),
+    "kernel's name": (fit(R(features="rbff")), "features='rbff' is not known: .*mean 'rbf'"),
+    "perceptron's kernel": (
+        partial(mm.Perceptron(features="rbff").fit, X, C),
+        "features='rbff' is not known",
+    ),
+    "texts for a kernel": (
+        fit(K(features=mm.RBF()), ["ab", "cd"] * 10),
+        "X must be a matrix of numbers, but it holds a text for each row, 'ab': take a kernel of t",
+    ),
+    "asymmetric kernel": (
+        fit(R(features=mm.Precomputed()), np.eye(20) + np.eye(20, k=1)),
+        r"Precomputed\(\) is not symmetric: k of rows 0 and 1 is 1, but of 1 and 0 it is 0; .*K\.T",
+    ),
     "no solver": (
         fit(R("absolute", "mcp")),
         r"no solver takes mean absolute.* \(its .*smooth loss\): take a smooth loss such as "

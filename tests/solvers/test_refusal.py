@@ -10,19 +10,25 @@ X = RNG.standard_normal((60, 5))
 MANY = RNG.standard_normal((60, 3))
 CLASSES = RNG.integers(0, 3, 60)
 COST = np.ones((3, 3)) - np.eye(3)
-L21 = mm.L21()
+L21, GROUPS = mm.L21(), mm.GroupL2([0, 0, 1, 1, 1])
 
 CASES = {
     "quantiles in order": (
         mm.Regressor(mm.Quantiles([0.2, 0.8], crossing=False), L21),
         MANY[:, 0],
-        ["has no smoothed form", r"L2\(\)"],
+        ["has kinks that no solver here can round off", r"L2\(\)"],
         mm.Regressor(mm.Quantiles([0.2, 0.8], crossing=False), "l2"),
+    ),
+    "quantiles in groups": (
+        mm.Regressor(mm.Quantiles([0.2, 0.8]), GROUPS, alpha=0.1),
+        MANY[:, 0],
+        ["not a sum over features, as L1", r"a fit for each score .* Quantile\(q=0.2\)"],
+        mm.Regressor(mm.Quantile(0.2), GROUPS, alpha=0.1),
     ),
     "classes": (
         mm.Classifier(mm.Ranking(COST), L21),
         CLASSES,
-        ["has no smoothed form", r"loss such as Multinomial\(\)"],
+        ["has kinks that no solver here can round off", r"loss such as Multinomial\(\)"],
         mm.Classifier(mm.Multinomial(), L21),
     ),
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from .typing import Array
 from .wording import brief
 
 
@@ -121,6 +122,14 @@ def check_number(
     number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
     if not (number and (np.isfinite(value) or not finite) and legal(value)):
         raise ValueError(f"{name} of {type(owner).__name__} must be {words}, not {value!r}.")
+
+
+def as_numbers(value: Any) -> Array | None:
+    """The value as an array of floats; None if it holds anything that is no number."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return None
 
 
 def check_count(owner: Any, name: str) -> None:

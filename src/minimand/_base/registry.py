@@ -46,10 +46,11 @@ class Registry(Generic[T]):
         """All short names, sorted."""
         return sorted(self.classes)
 
-    def get(self, spec: Any) -> T:
+    def get(self, spec: Any, role: str = "") -> T:
         """The object that ``spec`` names; an instance of the base class is returned as it is.
 
         All users of a name share one object with its cached facts: it must not be changed in place.
+        ``role`` is the argument that an error names, where it is not the usual one.
         """
         if isinstance(spec, str) and spec in self.classes:
             if spec not in self._made:
@@ -58,10 +59,10 @@ class Registry(Generic[T]):
         if isinstance(spec, self.base):
             return spec
         if known := self._known_elsewhere(spec):
-            raise ValueError(f"{self.role}={spec!r} is not known: write {known}.")
+            raise ValueError(f"{role or self.role}={spec!r} is not known: write {known}.")
         special = f"{self.special!r} or " if self.special else ""
         raise ValueError(
-            f"{self.role}={spec!r} is not known: pass {special}one of {self.names} "
+            f"{role or self.role}={spec!r} is not known: pass {special}one of {self.names} "
             f"or a minimand {self.base.__name__} object{self._hint(spec)}"
         )
 

@@ -1,6 +1,7 @@
 """The referee: `judge(objective, point)` bounds the distance of a point from the optimum."""
 
 from .finding import (
+    UNATTAINED,
     Certificate,
     Course,
     Dual,
@@ -12,7 +13,6 @@ from .finding import (
     relative_gap,
     slack,
 )
-from .measure import UNATTAINED
 from .referee import judge, lifted
 from .together import judge_together
 

@@ -332,7 +332,7 @@ class Perceptron(ClassifierMixin, Summarised):
             check_whole("trace", self.trace, low=0)
         check_seed(self.random_state)
         if self.features is not None:
-            KERNELS.get(self.features).check_parameters()
+            KERNELS.get(self.features, "features").check_parameters()
 
     # Prediction ------------------------------------------------------------------------------
 

@@ -206,7 +206,7 @@ def _check_function_of_norm(penalty: Penalty, kernel: str) -> None:
 def _checked_features(features: Any) -> str:
     """The map in one short line; a map that is learnt with the model gives its own formula."""
     if isinstance(features, str | Kernel):
-        kernel = KERNELS.get(features)
+        kernel = KERNELS.get(features, "features")
         kernel.check_parameters()
         return shorten(str(kernel), _LONGEST, placeholder=" …")
     if isinstance(features, type):

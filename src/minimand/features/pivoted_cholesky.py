@@ -16,9 +16,6 @@ _AT_ONCE = 128  # columns of the kernel matrix; safeguard: more would be chosen 
 _FEWEST = 8  # the same where rows are many; safeguard: products should be of matrices
 _UNTOUCHED = 1 << 28  # bytes that are reserved at once; safeguard
 _INDEFINITE = 1e-6  # of the largest k(x, x), below zero; safeguard: rounding is far smaller
-_NOT_DEFINITE = (
-    "{kernel} is not positive semidefinite on these rows: minimand.check_psd(k(X)) gives a witness."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +134,7 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
     rest = np.array(kernel.diagonal(x), dtype=float)
     sizes = kernel.sizes(x)
     n, top = rest.size, float(sizes.max(initial=0.0))
-    _check_definite(kernel, rest, top)
+    _check_definite(kernel, x, rest, top)
     limit = n * float(np.finfo(float).eps) * top
     width = int(np.clip(BUFFER // max(n, 1), _FEWEST, _AT_ONCE))
     # Memory that is never written to is never taken, so that a small factor is not copied to grow.
@@ -170,7 +167,7 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         pivots.append(taken)
         rest -= np.einsum("ij,ij->i", new, new)
         rest[taken] = 0.0
-        _check_definite(kernel, rest, top)
+        _check_definite(kernel, x, rest, top)
         np.maximum(rest, 0.0, out=rest)
     np.maximum(rest, 0.0, out=rest)  # rounding, where there is no pivot at all
     chosen = np.concatenate(pivots) if pivots else np.empty(0, dtype=np.intp)
@@ -201,7 +198,7 @@ def checked(factor: Factor, kernel: Kernel, x: Any) -> Factor:
     for some, part in kernel.blocks(x, x):
         above = np.abs(part - left[some] @ left.T) - np.outer(root[some], root)
         if not float(above.max(initial=0.0)) <= most:
-            raise ValueError(_NOT_DEFINITE.format(kernel=repr(kernel)))
+            raise ValueError(_not_definite(kernel, x))
         excess = np.maximum(excess, above.max(axis=0))
         excess[some] = np.maximum(excess[some], above.max(axis=1))
     return replace(factor, remainder=(root + np.sqrt(excess)) ** 2)
@@ -213,7 +210,7 @@ def _grown(columns: Array, rank: int, width: int) -> Array:
     return wider
 
 
-def _check_definite(kernel: Kernel, rest: Array, top: float) -> None:
+def _check_definite(kernel: Kernel, x: Any, rest: Array, top: float) -> None:
     if not np.isfinite(rest).all():
         raise ValueError(
             f"{kernel!r} gives values that are not finite for some row: scale X first."
@@ -221,4 +218,23 @@ def _check_definite(kernel: Kernel, rest: Array, top: float) -> None:
     if top == 0 and not rest.any():
         raise ValueError(f"{kernel!r} is zero for all rows: take another kernel, or other rows.")
     if float(rest.min(initial=0.0)) < -_INDEFINITE * top:
-        raise ValueError(_NOT_DEFINITE.format(kernel=repr(kernel)))
+        raise ValueError(_not_definite(kernel, x))
+
+
+def _not_definite(kernel: Kernel, x: Any) -> str:
+    """What is wrong with the values of a kernel, in words: they are not even symmetric, or else."""
+    for some, part in kernel.blocks(x, x):
+        other = kernel.block(x, x[some]).T
+        apart = np.abs(part - other)
+        if apart.max() > _INDEFINITE * np.abs(part).max():
+            i, j = np.unravel_index(int(np.argmax(apart)), apart.shape)
+            row = some.start + int(i)
+            return (
+                f"{kernel!r} is not symmetric: k of rows {row} and {j} is {part[i, j]:g}, but of "
+                f"{j} and {row} it is {other[i, j]:g}; give both the same value, for a matrix K of "
+                "values for example by (K + K.T) / 2."
+            )
+    return (
+        f"{kernel!r} is not positive semidefinite on these rows: minimand.check_psd(k(X)) gives a "
+        "witness."
+    )

@@ -21,5 +21,5 @@ def kernel_of(features: Any) -> Kernel | None:
     """
     if not isinstance(features, str | Kernel):
         return None
-    kernel = REGISTRY.get(features)
+    kernel = REGISTRY.get(features, "features")
     return None if kernel.explicit else kernel

@@ -118,7 +118,16 @@ def summed(X: Any) -> Any:
 
 def _unusable(X: Any) -> str:
     """Where a table holds what is no finite number, in words; empty if that is not the reason."""
-    if sparse.issparse(X) or len(getattr(X, "shape", ())) != 2:
+    if sparse.issparse(X):
+        return ""
+    X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+    if len(X.shape) == 1 and X.shape[0] and isinstance(text := next(iter(X)), str | bytes):
+        return (
+            f"X must be a matrix of numbers, but it holds a text for each row, {text[:30]!r}: take "
+            "a kernel of texts such as features=minimand.Spectrum(3), or make numbers of the texts "
+            "first, for example with scikit-learn's TfidfVectorizer."
+        )
+    if len(X.shape) != 2:
         return ""
     found = words_in(X)
     if found is not None:

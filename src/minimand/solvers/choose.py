@@ -43,7 +43,7 @@ def shared(
 ) -> str | Solver:
     """The solver for several problems that differ in y only, with the work that they share.
 
-    "auto" becomes the solver of the first problem if that can share work and the others are alike.
+    "auto" becomes the solver of the first problem if the others are alike.
     """
     if not (isinstance(solver, str) and solver == "auto"):
         return REGISTRY.get(solver).shared(objectives, starts)
@@ -52,7 +52,7 @@ def shared(
     chosen = _cheapest(objectives[0], control, len(objectives))
     together = chosen.shared(objectives, starts)
     if together is chosen:
-        return solver
+        together = chosen.copy()  # the object in the registry serves others, too
     together.chosen = True
     return together
 

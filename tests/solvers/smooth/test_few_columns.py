@@ -120,6 +120,23 @@ def test_quasi_newton_steps_find_the_minimum_of_newton(loss, alpha, intercept, k
     assert value == pytest.approx(model.certificate_.primal, rel=1e-8)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, np.float32])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [1e-2, 1e-6])
+def test_a_hessian_of_changed_rows_is_that_of_all(alpha, intercept, kind, monkeypatch):
+    rng = np.random.default_rng(5)
+    X = kind(rng.standard_normal((400, 60)) + 3.0)
+    y = np.where(X[:, 0] + X[:, 1] + 2 * rng.standard_normal(400) > 6, 1, -1)
+    options = {"alpha": alpha, "intercept": intercept, "tol": 1e-10}
+    steps = _count(monkeypatch, Newton, "_steps")
+    one = mm.Classifier("squared_hinge", **options).fit(X, y)
+    assert one.solver_ == "newton"
+    assert not steps
+    other = mm.Classifier("squared_hinge", solver="primal_dual", **options).fit(X, y)
+    assert one.certificate_.relative <= 1e-10
+    assert np.allclose(one.coef_, other.coef_, atol=1e-3 * np.abs(other.coef_).max())
+
+
 @pytest.mark.parametrize("free", [[0], [0, 1, 2, 3]])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_columns_without_a_penalty_need_no_steps(loss, free, monkeypatch):

@@ -14,7 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from ... import _core
+from ..._base.parameters import as_numbers
 from ..._base.typing import Array, ArrayLike, BoolArray, IntArray
+from ..._base.wording import brief
 from ..base import Loss, Target
 
 _ROOM = 1e-12  # by which sums of multipliers may exceed their limits; safeguard: rounding
@@ -53,11 +55,12 @@ class ClassMargins(Loss):
         """A square matrix of costs that are not negative, and zero where the class is right."""
         if self.cost is None:
             return
-        cost = np.asarray(self.cost, dtype=float)
-        if cost.ndim != 2 or cost.shape[0] != cost.shape[1] or len(cost) < 2:
+        cost = as_numbers(self.cost)
+        if cost is None or cost.ndim != 2 or cost.shape[0] != cost.shape[1] or len(cost) < 2:
             raise ValueError(
-                f"cost of {type(self).__name__} must be a square matrix, a row for every true "
-                "class and a column for every predicted one."
+                f"cost of {type(self).__name__} must be a square matrix of numbers, a row for "
+                "every true class and a column for every predicted one, or None for costs of 1, "
+                f"not {brief(self.cost)}."
             )
         if not np.isfinite(cost).all() or (cost < 0).any() or np.diag(cost).any():
             raise ValueError(

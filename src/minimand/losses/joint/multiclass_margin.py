@@ -14,7 +14,9 @@ from numbers import Integral
 
 import numpy as np
 
+from ..._base.parameters import as_numbers
 from ..._base.typing import Array, ArrayLike
+from ..._base.wording import brief
 from ..base import Loss
 from .class_margins import ClassMargins
 
@@ -112,12 +114,12 @@ class WeightedRanking(ClassMargins):
         super().check_parameters()
         if self.weights is None:
             return
-        weights = np.asarray(self.weights, dtype=float)
-        fit = weights.ndim == 1 and weights.size > 0 and np.isfinite(weights).all()
-        if not fit or (weights < 0).any() or not weights.any():
+        weights = as_numbers(self.weights)
+        listed = weights is not None and weights.ndim == 1 and np.isfinite(weights).all()
+        if weights is None or not listed or (weights < 0).any() or not weights.any():
             raise ValueError(
                 "weights of WeightedRanking must be a list of finite numbers that are not "
-                "negative, at least one of them positive."
+                f"negative, at least one of them positive, not {brief(self.weights)}."
             )
 
     def order_weights(self, n_classes: int) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..._base.parameters import as_numbers
 from ..._base.typing import Array, ArrayLike, BoolArray
 from ..base import Loss
 from ..curvature import Diagonal
@@ -61,13 +62,9 @@ class Quantiles(Loss):
 
     def check_parameters(self) -> None:
         """Increasing numbers between 0 and 1, at least two; crossing is True or False."""
-        try:
-            levels = np.asarray(self.q, dtype=float)
-            legal = levels.ndim == 1 and levels.size > 1 and bool((np.diff(levels) > 0).all())
-            legal = legal and bool((levels > 0).all() and (levels < 1).all())
-        except (TypeError, ValueError):
-            legal = False
-        if not legal:
+        levels = as_numbers(self.q)
+        legal = levels is not None and levels.ndim == 1 and levels.size > 1
+        if levels is None or not legal or not (np.diff([0.0, *levels, 1.0]) > 0).all():
             raise ValueError(
                 "q of Quantiles must be at least two increasing numbers between 0 and 1, "
                 f"exclusive, not {self.q!r}; Quantile takes a single one."

@@ -29,6 +29,7 @@ _CALLS = 2  # calls, the second one for digits that the first lacked; safeguard
 _QUASI_STEPS = 30  # L-BFGS steps of one metric; safeguard
 _METRICS = 4  # metrics, each at the point where the steps of the last one ended; safeguard
 _MOST_READ = 5_000_000  # numbers in X, likewise for L-BFGS; measured at 100000×50, 60000×120
+_MOST_JUMPING = 300  # columns, if few rows of a Hessian change in a step; measured at 10000×300
 _MOST_COLUMNS = 1000  # of an explicit inverse; safeguard
 _MOST_FORMED = 400  # unknowns of several scores, beyond which LAPACK factorises faster; safeguard
 _MOST_PRODUCTS = 100  # of such a step, beyond which a better preconditioner pays; safeguard
@@ -55,6 +56,15 @@ def takes_quasi_newton(objective: Objective) -> bool:
     return objective.loss.plq(objective.y) is None and objective.rowwise is not None
 
 
+def _takes_newton(objective: Objective, form: Separable) -> bool:
+    """Whether a Hessian in every step is cheap: few columns, or few rows whose curvature jumps."""
+    n, d = objective.design.shape
+    if d < _FEW or form.makes_zeros:
+        return d < _FEW and n * d < _MOST_NUMBERS
+    jumps = objective.loss.plq(objective.y) is not None and not objective.loss.quadratic
+    return jumps and d <= _MOST_JUMPING and n * d <= _MOST_READ
+
+
 def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
     """The minimiser; none where the loss is unknown to the core, or the columns are collinear.
 
@@ -66,8 +76,7 @@ def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
     if objective.n_scores > 1:
         yield from _scores(objective, form, design, control)
         return
-    n, d = design.shape
-    few = d < _FEW and n * d < _MOST_NUMBERS
+    few = _takes_newton(objective, form)
     if not few and (form.makes_zeros or not takes_quasi_newton(objective)):
         return
     loss = objective.rowwise
