@@ -35,7 +35,7 @@ def test_exponential_of_separable_classes_has_no_minimiser():
     x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     with pytest.warns(Warning, match="perfectly"):
         model = mm.Classifier("exponential", "no_penalty", alpha=0.0).fit(x, [0, 0, 1, 1])
-    assert model.certificate_.gap == pytest.approx(model.certificate_.primal)
+    assert model.certificate_.gap == np.inf
 
 
 def test_zero_one_counts_mistakes_and_is_not_fitted():

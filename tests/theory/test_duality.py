@@ -8,9 +8,7 @@ import numpy as np
 import oracle
 import pytest
 from scipy import optimize
-from sklearn.exceptions import ConvergenceWarning
 
-import minimand as mm
 import problems
 from problems import KINDS, PAIRS, PENALTIES
 
@@ -118,24 +116,3 @@ def test_nearly_separable_with_a_tiny_penalty(penalty, noise):
         )
         oracle.check_certificate(p, model.coef_, model.intercept_, model.certificate_)
         assert not warned
-
-
-@pytest.mark.parametrize("loss", ["logistic", "exponential", "multinomial"])
-@pytest.mark.parametrize("max_iter", [1, None])
-def test_the_infimum_of_a_loss_is_a_bound_where_nothing_is_penalised(loss, max_iter):
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.standard_normal((20, 2)) + 20 * centre for centre in np.eye(3)[:, :2]])
-    y = np.repeat(np.arange(3), 20)
-    model = mm.Classifier(loss, alpha=0.0, max_iter=max_iter)
-    with pytest.warns(ConvergenceWarning, match=None if max_iter else "infinity: add a penalty.$"):
-        c = model.fit(X, y).certificate_
-    assert c.dual == pytest.approx(0.0, abs=1e-12)  # classes are separable, and no loss is below 0
-    assert c.gap == pytest.approx(c.primal)
-    assert c.infeasibility
-
-
-def test_zero_counts_prove_the_infimum():
-    X = np.random.default_rng(0).standard_normal((20, 2))
-    with pytest.warns(ConvergenceWarning, match="infinity: add a penalty.$"):
-        c = mm.Regressor("poisson", alpha=0.0).fit(X, np.where(X[:, 0] > 5, 1.0, 0.0)).certificate_
-    assert c.gap == c.primal - c.dual <= 1e-12

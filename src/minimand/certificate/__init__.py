@@ -1,7 +1,6 @@
 """The referee: `judge(objective, point)` bounds the distance of a point from the optimum."""
 
 from .finding import (
-    UNATTAINED,
     Certificate,
     Course,
     Dual,
@@ -13,6 +12,7 @@ from .finding import (
     relative_gap,
     slack,
 )
+from .measure import UNATTAINED
 from .referee import judge, lifted
 from .together import judge_together
 

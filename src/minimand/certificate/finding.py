@@ -15,10 +15,6 @@ from ..penalties import Plane
 from ..problem.objective import EPS, Objective, Point
 
 Kind = Literal["global", "relaxation", "stationary"]
-UNATTAINED = (
-    "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
-    "ever as the coefficients grow and no minimiser exists"
-)
 _LONG = 100_000  # numbers in an array worth freeing; safeguard: copying the rest takes 10 μs
 _MEANING = {
     "global": "no model has an objective below dual",
@@ -81,8 +77,8 @@ class Certificate:
     iterations, passes, seconds : int, float, float
         The costs of the fit.
     infeasibility : str
-        Why there is no finite bound, if there is none; why the bound is the infimum of the loss and
-        none better was found; or why no model attains the infimum to which the gap is measured.
+        Why there is no finite bound, if there is none; or why no model attains the infimum to
+        which the gap is measured.
     dual_point : ndarray
         The multipliers θ behind `dual`.
     by_sample, by_feature : ndarray or None
@@ -195,12 +191,7 @@ class Finding:
         raise NotImplementedError(f"{type(self).__name__} must define sizes(objective)")
 
     def reaches(self, objective: Objective, target: float) -> bool:
-        """Whether the gap is below the target, or is only rounding.
-
-        Coefficients that grow for ever reach nothing, however small the loss has become.
-        """
-        if self.infeasibility and self.infeasibility.endswith(UNATTAINED):
-            return False
+        """Whether the gap is below the target, or is only rounding."""
         if self.gap <= target:
             return True
         # Rounding that exceeds 1e-3 of the scale (safeguard) does not excuse a gap.

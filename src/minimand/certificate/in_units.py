@@ -12,12 +12,14 @@ from .finding import Dual, Judgement
 def outside(columns: ColumnUnits, judgement: Judgement) -> Judgement:
     """The same model and dual point; the gap includes the part of Ω(w) that was left out.
 
-    A column whose penalty was left out has one in the whole problem, so that what is said of
-    unpenalised columns does not hold there.
+    If no bound was found, θ = 0 gives one, because Ω ≥ 0: the mean infimum of the loss.
     """
+    whole = columns.whole
     left = columns.left_out(judgement.point)
-    primal, gap = judgement.primal + left, judgement.gap + left
-    why = "" if columns.faint.any() and math.isfinite(gap) else judgement.infeasibility
+    primal = judgement.primal + left
+    gap, why = judgement.gap + left, judgement.infeasibility
+    if not math.isfinite(gap) and math.isfinite(primal):
+        gap, why = primal - whole.infimum, ""
     dual = judgement.dual
     return replace(
         judgement,

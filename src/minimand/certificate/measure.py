@@ -15,9 +15,13 @@ from ..losses import Terms
 from ..losses.curvature import beside
 from ..penalties import Young
 from ..problem.objective import EPS, Objective, Point
-from .finding import UNATTAINED, Dual
+from .finding import Dual
 from .repair import Cleared, clear_rays, leftover
 
+UNATTAINED = (
+    "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
+    "ever as the coefficients grow and no minimiser exists"
+)
 _SHRINKING = (1.0, 0.99, 0.9, 0.7)  # factors of θ that make room for a repair; safeguard
 _MOST_FAINT = 100  # directions that are cleared, as more may explain everything; safeguard
 
@@ -100,10 +104,7 @@ def without_constraints(
         return []
     other = objective.with_penalty(relaxed)
     again = [measure(other, point, candidate.dual) for candidate in found]
-    if not other.has_rays:
-        return again
-    # What the problem without constraints lacks says nothing of this one.
-    return [with_rays(other, point, terms, again, True)._replace(infeasibility="")]
+    return [with_rays(other, point, terms, again, True)] if other.has_rays else again
 
 
 def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
@@ -133,8 +134,7 @@ def with_rays(
     """Repair Xᵀu on unpenalised columns, for the dual point with the smallest promised gap.
 
     A repair costs passes, so unless ``thorough`` it waits until the rest of the gap is so small
-    that the repair matters. Without a repaired point the bound is that of θ = 0, the mean infimum
-    of the loss, and ``infeasibility`` says why there is none better.
+    that the repair matters.
     """
     if objective.loss.smooth or not objective.penalty.free.all():
         found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
@@ -142,21 +142,18 @@ def with_rays(
     above = objective.mean_above_infimum(terms.value)
     near = 1e-3 if thorough else 1e-5  # share of the scale: loss near its infimum; safeguard
     if not objective.loss.attained(objective.y) and above <= near * objective.scale:
-        return measure_zero(objective, point, terms)._replace(infeasibility=UNATTAINED)
+        return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)
     if above <= EPS * objective.scale:
         perfect = measure_zero(objective, point, terms)  # θ = 0 needs no repair
         if perfect.gap <= EPS * objective.scale:
             return perfect
     promising = thorough or order[0].gap <= 1e-3 * objective.scale  # share of the scale; safeguard
-    nothing = measure_zero(objective, point, terms)
     if not promising:
         words = "not near a stationary point yet"
-        return nothing._replace(infeasibility=words, promise=order[0].gap)
+        return order[0]._replace(gap=np.inf, infeasibility=words, promise=order[0].gap)
     reason = ""
-    repaired = [] if objective.loss.smooth else [nothing]
+    repaired = [] if objective.loss.smooth else [measure_zero(objective, point, terms)]
     for candidate in order:
-        if not candidate.dual.theta.any():
-            continue
         cleared = clear_rays(
             objective, point.w, candidate.dual.theta, candidate.dual.slope, terms.curvature
         )
@@ -166,12 +163,12 @@ def with_rays(
         fixed = _measured(objective, point, cleared)
         if np.isfinite(fixed.gap):
             if objective.loss.smooth:
-                return tightest([fixed, nothing])
+                return fixed
             repaired.append(fixed)  # at a kink the gradient is as good a start as others
         reason = "no dual point satisfies the constraint of the unpenalised columns"
     if repaired:
         return tightest(repaired)
-    return nothing._replace(infeasibility=reason, promise=order[0].gap)
+    return order[0]._replace(gap=np.inf, infeasibility=reason, promise=order[0].gap)
 
 
 def _measured(objective: Objective, point: Point, cleared: Cleared) -> Measured:

@@ -127,7 +127,7 @@ def _judge(
     if known:
         found += _still_promising(objective, point, primal, known, found)
     best = tightest(found)
-    # θ = 0 is always feasible: the gap is at most P − mean infimum of the loss + Ω(w).
+    # θ = 0 is always feasible: the gap is at most P − mean infimum.
     if not best.gap <= objective.scale:
         found.append(measure_zero(objective, point, terms))
         best = tightest(found)
@@ -149,8 +149,9 @@ def _judge(
         samples=best.samples,
         by_feature=best.by_feature,
         promise=min(gap, best.promise),
-        infeasibility=best.infeasibility
-        or ("" if math.isfinite(gap) else "the objective is infinite"),
+        infeasibility=""
+        if math.isfinite(gap)
+        else best.infeasibility or "the objective is infinite",
     )
 
 

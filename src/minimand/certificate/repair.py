@@ -17,17 +17,16 @@ from .repair_scores import Cleared, clear_scores, departed
 
 _ROUNDS = 8  # rounds of projections; safeguard
 _NO_BOUND = (
-    "no bound but the infimum of the loss: the slope along the unpenalised columns does not "
-    "vanish; they may separate the data, so that no minimiser exists"
+    "no bound: the slope along the unpenalised columns does not vanish; they may separate the "
+    "data, so that no minimiser exists"
 )
 _NOT_NEAR = (
-    "no bound but the infimum of the loss: no dual point was found along which the slope of the "
-    "unpenalised columns vanishes; the model is not near enough to the optimum"
+    "no bound: no dual point was found along which the slope of the unpenalised columns vanishes; "
+    "the model is not near enough to the optimum"
 )
 _NO_SIGNS = (
-    "no bound but the infimum of the loss: no dual point was found that keeps the signs which "
-    "unpenalised columns with a bound on one side ask for; they may separate the data, so that no "
-    "minimiser exists"
+    "no bound: no dual point was found that keeps the signs which unpenalised columns with a "
+    "bound on one side ask for; they may separate the data, so that no minimiser exists"
 )
 
 Projection = Callable[[Array, Array], Array]

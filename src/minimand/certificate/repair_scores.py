@@ -80,8 +80,7 @@ def clear_scores(
     found = _projected(objective, theta, columns, curvature, held, wrong)
     if found is None:
         words = "the slope along the unpenalised columns does not vanish at any dual point found"
-        reason = f"no bound but the infimum of the loss: {words}; the model is not near the optimum"
-        return Cleared(theta, slope, reason)
+        return Cleared(theta, slope, f"no bound: {words}; the model is not near the optimum")
     return Cleared(found, objective.backward(objective.weigh(found)))
 
 

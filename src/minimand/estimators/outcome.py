@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.wording import counted
-from ..certificate import UNATTAINED, Certificate, relative_gap
+from ..certificate import Certificate, relative_gap
 from ..problem.objective import Objective
 from ..problem.slot import Slot, as_table
 from ..solvers import REGISTRY as SOLVERS
@@ -176,18 +176,13 @@ def shortfall(
     optimum = "the optimum" if found.kind != "stationary" else "the least of its convex tangent"
     if np.isfinite(found.gap):
         reached = f"within {found.gap:.3g} of {optimum}"
-        reached += f" ({found.infeasibility})" if found.infeasibility else ""
     else:
         reached = f"without a bound ({found.infeasibility or 'the gap is infinite'})"
-    missed = ", before its search was over"
-    if found.relative > tol:
-        missed = f", above tol={tol:g}"
-    elif UNATTAINED in found.infeasibility:
-        missed = ""
+    missed = f"above tol={tol:g}" if found.relative > tol else "before its search was over"
     return (
         f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
         f"{counted(found.iterations, 'iteration')} and {counted(found.passes, 'pass')} with a "
-        f"relative gap of {found.relative:.1e}{missed}; the model is valid and {reached}; "
+        f"relative gap of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
         f"{_advice(solution, others, uneven, penalised)}."
     )
 
@@ -197,8 +192,6 @@ def _advice(solution: Ended, others: list[str], uneven: bool, penalised: bool) -
     from ..solvers import Sgd
     from ..solvers.stochastic.training import HELD_OUT
 
-    if UNATTAINED in solution.certificate.infeasibility:
-        return "the optimum is at infinity: add a penalty"  # which no solver can reach
     if not np.isfinite(solution.certificate.gap):
         advice = "add a penalty"  # more time or a larger tol would not help
     elif solution.stopped_by == CALLBACK:

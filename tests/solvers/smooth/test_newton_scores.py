@@ -182,9 +182,7 @@ def test_separable_classes_without_a_penalty_have_no_minimum():
     rng = np.random.default_rng(11)
     X = np.vstack([rng.standard_normal((20, 2)) + 20 * centre for centre in np.eye(3)[:, :2]])
     found = solve(problem(X, np.repeat(np.arange(3.0), 20), 0), "newton")
-    assert found.certificate.gap == pytest.approx(found.certificate.primal)  # no loss is below 0
-    assert found.certificate.dual == 0.0
-    assert not found.converged
+    assert found.certificate.gap == np.inf
     assert "separable" in found.certificate.infeasibility
     assert found.certificate.primal < 1e-3
 
