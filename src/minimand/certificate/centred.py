@@ -1,10 +1,11 @@
-"""Scatter matrices about weighted means, and how much was subtracted to get them."""
+"""Scatter matrices about weighted means, what was subtracted to get them, and squared norms."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from .._base.typing import Array
 from ..design import Design
@@ -40,3 +41,15 @@ def scattered(design: Design, weights: Array) -> Scattered:
 def too_much(removed: float, matrix: Array) -> bool:
     """Whether digits have cancelled when this was subtracted from the trace of a scatter."""
     return removed > _MOST * float(np.trace(matrix))
+
+
+def scaled_squares(K: Any, scale: Array) -> float:
+    """‖Δ(scale) K Δ(scale)‖²_F."""
+    squared = scale**2
+    if sparse.issparse(K):
+        return float(squared @ (K.multiply(K) @ squared))
+    total = 0.0
+    for start in range(0, K.shape[0], 512):  # rows; safeguard: temporaries stay small
+        part = np.asarray(K[start : start + 512], dtype=float)
+        total += float(squared[start : start + 512] @ ((part * part) @ squared))
+    return total

@@ -24,7 +24,7 @@ from .._base.threads import one_blas_thread
 from .._base.typing import Array
 from .._base.watch import reason
 from ..design import Design, as_design
-from .centred import scattered
+from .centred import scaled_squares, scattered
 from .deflated import proved_top
 from .ritz import Above, Operator, Ritz, bounded_above, krylov
 
@@ -183,7 +183,7 @@ def top_of_kernel(
     means = np.asarray(K @ share, dtype=float) if centred else np.zeros(n)
     inner = diagonal - 2.0 * means + (float(share @ means) if centred else 0.0)
     # Centring is a projection in the metric of S, so that it does not raise the norm.
-    squares = _scaled_squares(K, root)
+    squares = scaled_squares(K, root)
     operator = Operator(product, n, float(s @ inner), squares)
     return _top_of_operator(operator, k, tol, random_state, sparse.issparse(K), start)
 
@@ -223,7 +223,7 @@ def top_of_normalised(
         def product(v: Array) -> Array:
             return scale[:, None] * np.asarray(K @ (scale[:, None] * v), dtype=float)
 
-        operator = Operator(product, n, trace, _scaled_squares(K, scale), least=-1.0, most=1.0)
+        operator = Operator(product, n, trace, scaled_squares(K, scale), least=-1.0, most=1.0)
         # Of the eigenvector for the eigenvalue 1 nothing is left to find: it is Λ^½1.
         if start is None:
             start = np.random.RandomState(0).standard_normal((n, min(n, k + 8)))
@@ -391,15 +391,3 @@ def _row_matrix(design: Design, s: Array, centred: bool) -> tuple[Array, float]:
 
 def _dense(K: Any) -> Array:
     return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=float)
-
-
-def _scaled_squares(K: Any, scale: Array) -> float:
-    """‖Δ(scale) K Δ(scale)‖²_F."""
-    squared = scale**2
-    if sparse.issparse(K):
-        return float(squared @ (K.multiply(K) @ squared))
-    total = 0.0
-    for start in range(0, K.shape[0], 512):  # rows; safeguard: temporaries stay small
-        part = np.asarray(K[start : start + 512], dtype=float)
-        total += float(squared[start : start + 512] @ ((part * part) @ squared))
-    return total
