@@ -25,7 +25,7 @@ def test_short_names_and_nested_parameters():
     both = mm.Regressor(features=mm.RBF() + mm.Linear())
     assert clone(both).set_params(features__left__tau=3.0).features.left.tau == 3.0
     assert both.features.left.tau == 1.0
-    with pytest.raises(ValueError, match="kernel='gaussian' is not known: write 'rbf'"):
+    with pytest.raises(ValueError, match="features='gaussian' is not known: write 'rbf'"):
         mm.Regressor(features="gaussian").fit(X, Y)
     with pytest.raises(ValueError, match="tau of RBF must be a positive number"):
         mm.Regressor(features=mm.RBF(-1.0)).fit(X, Y)

@@ -72,7 +72,7 @@ class Design:
         """The rows, in order, as matrices in memory."""
         raise NotImplementedError(f"{type(self).__name__} must define blocks()")
 
-    def parts(self, f: Callable[..., T], *rowwise: AnyArray) -> Iterator[tuple[slice, T]]:
+    def _each_block(self, f: Callable[..., T], *rowwise: AnyArray) -> Iterator[tuple[slice, T]]:
         """The rows of every block, in order, and f(matrix, *these rows of each rowwise array)."""
         for block in self.blocks():
             yield block.rows, f(block.matrix, *(array[block.rows] for array in rowwise))
@@ -83,7 +83,7 @@ class Design:
         f returns a row of numbers, or one number, for every row of its block.
         """
         whole: Array | None = None
-        for rows, part in self.parts(f, *rowwise):
+        for rows, part in self._each_block(f, *rowwise):
             if whole is None:
                 whole = np.empty((self.shape[0], *part.shape[1:]))
             whole[rows] = part
@@ -96,7 +96,7 @@ class Design:
         the order of the rows; or a tuple of these.
         """
         total: T | None = None
-        for _, part in self.parts(f, *rowwise):
+        for _, part in self._each_block(f, *rowwise):
             total = part if total is None else _add(total, part)
         return _unless_empty(total)
 

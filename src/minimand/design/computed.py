@@ -150,11 +150,11 @@ class ComputedDesign(InBlocks):
             look()
             yield Block(rows, self._block(rows))
 
-    def parts(self, f: Callable[..., T], *rowwise: AnyArray) -> Iterator[tuple[slice, T]]:
+    def _each_block(self, f: Callable[..., T], *rowwise: AnyArray) -> Iterator[tuple[slice, T]]:
         """The same for every block, on a thread of its own where rows may be computed so."""
         runs = self._runs()
         if not self.in_threads:
-            yield from super().parts(f, *rowwise)
+            yield from super()._each_block(f, *rowwise)
             return
 
         def work(rows: slice) -> tuple[slice, T]:
