@@ -146,3 +146,13 @@ def test_says_when_the_end_of_the_range_wins():
         mm.choose_k(X, [2, 3, 4], "silhouette", random_state=0)
     with pytest.warns(UserWarning, match="k=5 is the smallest that was compared"):
         mm.choose_k(X, [5, 6, 7], "silhouette", random_state=0)
+
+
+def test_a_far_row_proves_nothing():
+    rows = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0], [1e8, 0.0]])
+    poor = np.array([[1.5, 0.0], [1.5, 1.0], [1e8, 0.0], [3.0, 1.0]])
+    start = mm.KMeans(init=lambda X, k, random_state: poor[:k])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        choice = mm.choose_k(rows, [3, 4], "certificate", estimator=start)
+    assert choice.values[0] < 0.2  # three clusters with 9 times the least sum of squares

@@ -320,3 +320,13 @@ class Course:
 
     def _last_primal(self) -> float:
         return self.history[-1].primal if len(self.history) else math.nan
+
+
+def warn_of_duplicates(found: int, asked: int) -> None:
+    """Say that there are fewer different clusters than asked for, from ``_find``."""
+    warnings.warn(
+        f"Number of distinct clusters ({found}) found smaller than n_clusters ({asked}). Possibly "
+        "due to duplicate points in X.",
+        ConvergenceWarning,
+        stacklevel=5,
+    )

@@ -17,11 +17,11 @@ from ..kernels.rows import matrix
 from ..metrics.silhouettes import silhouette
 from .hierarchy.nearest import means
 from .proof.closed_form import best_point
-from .proof.points import RowPoints
+from .proof.points import RowPoints, are_equal
+from .proof.prove import closes
 
 _LARGEST_SIDE = 2000  # columns whose principal axes are found; safeguard: a second or two
 _NOTHING = 1e-14  # of the sum of squares of all samples; safeguard: less is rounding
-_CLOSED = 1e-6  # relative gap that counts as none; convention: the default tol
 
 
 class Criterion(ABC):
@@ -199,7 +199,7 @@ class Proof(Criterion):
 
     def choice(self, values: Array, errors: Array) -> int:
         """The largest k whose clustering is proved optimal; if none is, the largest share."""
-        proved = np.flatnonzero(values >= 1.0 - _CLOSED)
+        proved = np.flatnonzero(values >= 1.0)
         return int(proved[-1]) if len(proved) else super().choice(values, errors)
 
 
@@ -207,9 +207,7 @@ def _proved_share(certificate: Any) -> float:
     """Bound divided by objective; NaN without a bound."""
     if certificate is None or not np.isfinite(certificate.dual):
         return float("nan")
-    if certificate.gap <= max(certificate.rounding, 0.0):
-        return 1.0
-    return float(certificate.dual / certificate.primal)
+    return _share(certificate.primal, certificate.dual)
 
 
 def _closed_form(X: Any, labels: IntArray) -> float:
@@ -218,14 +216,19 @@ def _closed_form(X: Any, labels: IntArray) -> float:
         return 0.0
     rows = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
     _, member = np.unique(labels, return_inverse=True)
+    if are_equal(rows, member):
+        return 1.0
     squares = within(rows, member)
     points = RowPoints(rows, np.ones(len(rows)))
     found = best_point(points, member, int(member.max()) + 1)
     if found is None:
         return 0.0
-    if squares - found.lower <= 4.0 * found.rounding:
-        return 1.0
-    return max(found.lower, 0.0) / squares
+    return _share(squares, max(found.lower, 0.0))
+
+
+def _share(primal: float, bound: float) -> float:
+    """Bound divided by objective; 1 where the gap counts as none."""
+    return 1.0 if closes(primal, bound) else bound / primal
 
 
 CRITERIA: dict[str, type[Criterion]] = {

@@ -13,7 +13,9 @@ from ..estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
 from ..kernels import Kernel
 from ..kernels.rows import summed
 from ..kernels.vectors import VectorKernel
-from .finite_squares import with_finite_squares
+from .finite_squares import with_finite_squares, with_finite_values
+
+_UNEVEN = 1e-8  # of the largest value; safeguard: rounding of the user's own computation
 
 
 def rows_for(estimator: Any, X: Any, *, of_numbers: bool, reset: bool) -> Any:
@@ -34,6 +36,20 @@ def kernel_rows(estimator: Any, X: Any, kernel: Kernel, *, reset: bool, copy: bo
     if isinstance(kernel, VectorKernel):
         found = with_finite_squares(found)
     return found.copy() if copy and of_numbers and found is X else found
+
+
+def all_values(kernel: Kernel, rows: Any) -> Array:
+    """K in double precision; all of it is computed where symmetry is not known, else half."""
+    if kernel.definite:
+        return with_finite_values(np.asarray(kernel.gram(rows), dtype=float), kernel)
+    gram = np.concatenate([part for _, part in kernel.blocks(rows, rows)], dtype=float)
+    with_finite_values(gram, kernel)
+    uneven = float(np.abs(gram - gram.T).max(initial=0.0))
+    if uneven > _UNEVEN * max(float(np.abs(gram).max(initial=0.0)), 1e-300):
+        raise ValueError(
+            f"{kernel!r} is not symmetric on these rows: minimand.check_psd(K) shows where."
+        )
+    return gram
 
 
 def row_weights(sample_weight: ArrayLike, n: int) -> Array:

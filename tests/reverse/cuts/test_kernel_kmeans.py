@@ -213,3 +213,29 @@ def test_a_kernel_that_tells_nothing_of_the_rows():
     cut = mm.NormalizedCut(3, kernel=mm.RBF(1.0), random_state=0).fit(X)
     assert cut.inertia_ == pytest.approx(0.0, abs=1e-12)
     assert mm.PCA(3).fit(np.eye(150)).explained_variance_.shape == (3,)
+
+
+def test_a_matrix_of_zeros_has_one_cluster_and_one_that_is_not_symmetric_none():
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\) found smaller"):
+        model = mm.KernelKMeans(2, kernel="precomputed").fit(np.zeros((4, 4)))
+    assert model.inertia_ == 0
+    with pytest.raises(ValueError, match="is not symmetric"):
+        mm.KernelKMeans(2, kernel="precomputed").fit(np.triu(np.eye(4) + 0.5))
+
+
+def test_rows_without_weight_go_to_the_nearest_centre():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [10.0, 0.0], [10.0, 1.0], [10.0, 2.0]])
+    for kernel in ("linear", mm.RBF(3.0)):
+        for rank in (None, 3):
+            for init in ("spectral", [0, 0, 1, 1, 0]):
+                model = mm.KernelKMeans(2, kernel=kernel, rank=rank, init=init, random_state=0)
+                model.fit(X, sample_weight=[1, 1, 1, 1, 0])
+                assert model.labels_.tolist() == [0, 0, 1, 1, 1]
+                assert (model.predict(X) == model.labels_).all()
+
+
+@pytest.mark.parametrize("rank", [None, 3])
+def test_fewer_distinct_rows_than_clusters_warn(rank):
+    X = np.repeat([[0.1, 0.2], [7.0, 3.0]], 4, axis=0)
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(2\) found smaller than n_cl"):
+        mm.KernelKMeans(3, kernel="linear", rank=rank, random_state=0).fit(X)

@@ -231,3 +231,12 @@ def test_pictures_say_the_bound():
         with pytest.raises(ValueError, match="rows of the fit"):
             model.plot(MOONS[:5])
     pyplot.close("all")
+
+
+def test_nodes_without_weight_go_to_the_nearest_centre():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [10.0, 0.0], [10.0, 1.0], [10.0, 2.0]])
+    for init in ("spectral", [0, 0, 1, 1, 0]):
+        model = mm.NormalizedCut(2, kernel=mm.RBF(3.0), init=init, random_state=0)
+        model.fit(X, sample_weight=[1, 1, 1, 1, 0])
+        assert model.labels_.tolist() == [0, 0, 1, 1, 1]
+        assert (model.predict(X) == model.labels_).all()

@@ -193,3 +193,68 @@ def test_equal_rows_are_proved_optimal(row):
     found = mm.certify(model, X, thorough=True)
     assert found.primal <= 1e-9
     assert found.dual <= found.primal
+    assert found.kind == "global"
+
+
+FAR = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0], [1e5, 0.0]])
+POOR = np.array([[1.5, 0.0], [1.5, 1.0], [1e5, 0.0]])  # centres of 9 times the least objective
+
+
+@pytest.mark.parametrize("far", [1e4, 1e5, 1e7])
+def test_a_far_row_does_not_make_a_poor_clustering_optimal(far):
+    rows, centres = np.where(FAR == 1e5, far, FAR), np.where(POOR == 1e5, far, POOR)
+    labels = [0, 1, 0, 1, 2]
+    for model in (
+        mm.KMeans(3, init=centres),
+        KMeans(3, init=centres, n_init=1),
+        mm.KernelKMeans(3, kernel="linear", init=labels),
+    ):
+        found = mm.certify(model.fit(rows), rows, thorough=True)
+        if found.primal > 1.001:
+            assert found.kind == "relaxation"
+        assert found.dual <= 1.0
+
+
+def test_two_blobs_and_a_far_row():
+    rng = np.random.default_rng(0)
+    blobs = np.vstack([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + np.array([8.0, 0.0])])
+    rows, middle = np.vstack([blobs, [[5e4, 0.0]]]), blobs.mean(axis=0)
+    up = np.array([0.0, 1.0])
+    poor = mm.KMeans(3, init=np.vstack([middle + up, middle - up, rows[-1]])).fit(rows)
+    best = mm.KMeans(3, n_init=10, random_state=0).fit(rows)
+    assert poor.inertia_ > 2 * best.inertia_
+    assert mm.certify(poor, rows, thorough=True).kind == "relaxation"
+
+
+def test_weak_links_are_told_apart():
+    for size in (1e-7, 1e-12, 1e-18):
+        graph = np.zeros((6, 6))
+        for a, b, w in ((0, 1, 1), (2, 3, 1), (4, 5, 1), (1, 2, 3 * size), (3, 4, size)):
+            graph[a, b] = graph[b, a] = w
+        model = mm.NormalizedCut(2, kernel="precomputed", init=[0, 0, 1, 1, 1, 1]).fit(graph)
+        assert model.inertia_ == pytest.approx(2.25 * size, rel=1e-5)
+        assert model.certificate_.kind == "relaxation"
+        assert mm.certify(model, graph, thorough=True).kind == "relaxation"
+
+
+def test_nothing_is_better_than_clusters_of_equal_rows():
+    rows = np.repeat([[0.1, 0.7], [0.3, 1e5], [1e-3, 5.0]], [3, 7, 5], axis=0)
+    weights = np.linspace(0.1, 3.0, 15)
+    for X in (rows, sparse.csr_matrix(rows)):
+        model = mm.KMeans(3, random_state=0).fit(X, sample_weight=weights)
+        assert mm.certify(model, X, sample_weight=weights, thorough=True).kind == "global"
+    for kernel in (mm.RBF(1.0), "linear"):
+        for rank in (None, 3):
+            model = mm.KernelKMeans(3, kernel=kernel, rank=rank, random_state=0).fit(rows)
+            assert mm.certify(model, rows, thorough=True).kind == "global"
+    K = mm.RBF(1.0)(rows)
+    given = mm.KernelKMeans(3, kernel="precomputed", random_state=0).fit(K)
+    assert mm.certify(given, K, thorough=True).kind == "global"
+
+
+def test_many_separated_blobs_are_still_proved_optimal():
+    X, _ = make_blobs(600, centers=5, n_features=10, cluster_std=2.0, random_state=1)
+    model = mm.KMeans(5, n_init=10, random_state=0).fit(X)
+    found = mm.certify(model, X, thorough=True)
+    assert found.kind == "global"
+    assert found.gap <= 1e-6 * found.primal

@@ -172,3 +172,29 @@ def test_sklearn_checks_of_divisions(estimator, check):
     if "sample_weight_equivalence" in check.func.__name__:
         pytest.skip("k-means starts at random rows, and copies are drawn in another order")
     check(estimator)
+
+
+def test_rows_that_differ_little_next_to_their_size_are_divided():
+    rows = np.array([[0, 0], [0, 0], [1000, 0], [1000, 1e-4], [1000, 3e-4]])
+    model = mm.Divisive(3, random_state=0).fit(rows)
+    assert model.n_clusters_ == 3
+    assert model.inertia_ == pytest.approx(5e-9, rel=1e-6)
+    assert model.certificate_.dual <= 5e-9
+    kernel = mm.Divisive(3, kernel="linear", random_state=0).fit(rows - [1000, 0])
+    assert kernel.inertia_ == pytest.approx(5e-9, rel=1e-3)
+
+
+def test_the_bound_is_that_of_the_clusters_that_were_asked_for():
+    rows = np.repeat([[0.0, 1.0], [2.0, 3.0], [9.0, 9.5]], 2, axis=0)
+    rows[0, 0] = 1e-3
+    with pytest.warns(ConvergenceWarning, match="stopped by a callback"):
+        model = mm.Divisive(4, callbacks=[lambda state: mm.STOP], random_state=0).fit(rows)
+    assert model.n_clusters_ < 4
+    for found in (model.certificate_, mm.certify(model, rows)):
+        assert found.dual <= 1e-12  # four clusters leave nothing
+        assert found.primal == pytest.approx(model.inertia_)
+
+
+def test_a_matrix_that_is_not_symmetric_is_refused():
+    with pytest.raises(ValueError, match="is not symmetric"):
+        mm.Divisive(2, kernel="precomputed").fit(np.triu(np.eye(4) + 0.5))

@@ -14,7 +14,7 @@ from ...features.low_rank import LowRank
 from ...kernels import Kernel
 from ...kernels.rows import count
 from ..factors import factor_of
-from ..finite_squares import with_finite_values
+from ..rows import all_values
 from .exact import by_covariance, top_eigen
 from .spectrum import chosen_count, is_count, signs_of
 
@@ -49,7 +49,7 @@ def of_all_values(
 
     The component of u is Σ aᵢ(φ(xᵢ) − mean φ) with a = S^½u/√λ; the output of row i is √λ·uᵢ/√sᵢ.
     """
-    gram = _all_values(kernel, rows)
+    gram = all_values(kernel, rows)
     n, root = len(gram), np.sqrt(weights)
     share = weights / weights.sum() if centred else np.zeros(n)
     means = gram @ share
@@ -122,20 +122,6 @@ def of_a_factor(
         -found.mean @ vectors,
         features.expansion(found.mean[None])[:, 0],
     )
-
-
-def _all_values(kernel: Kernel, rows: Any) -> Array:
-    """K; all of it is computed where symmetry is not known, else half."""
-    if kernel.definite:
-        return with_finite_values(np.asarray(kernel.gram(rows), dtype=float), kernel)
-    gram = np.concatenate([part for _, part in kernel.blocks(rows, rows)], dtype=float)
-    with_finite_values(gram, kernel)
-    uneven = float(np.abs(gram - gram.T).max(initial=0.0))
-    if uneven > _INDEFINITE * max(float(np.abs(gram).max()), 1e-300):
-        raise ValueError(
-            f"{kernel!r} is not symmetric on these rows: minimand.check_psd(K) shows where."
-        )
-    return gram
 
 
 def _check_definite(values: Array, rounding: float, kernel: Kernel) -> None:

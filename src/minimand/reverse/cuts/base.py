@@ -126,6 +126,13 @@ class KernelClusters(ClusterMixin, FitsRows):
         self.dual_coef_ = np.zeros((task.n_clusters, n))
         self.dual_coef_[found.labels, np.arange(n)] = task.coefs / found.volumes[found.labels]
         self._norms = found.inner / found.volumes**2
+        left_out = np.flatnonzero(task.weights == 0)  # they have not been moved
+        sums = found.sums[left_out]
+        ratios: Array | float = 1.0
+        if self._normalised:
+            degrees = sums.sum(axis=1)
+            ratios = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+        self.labels_[left_out] = self._nearest(sums / found.volumes, ratios)
 
     def _nearest(self, products: Array, ratios: Array | float = 1.0) -> IntArray:
         """The nearest centre, from the inner products of rows with all of them."""

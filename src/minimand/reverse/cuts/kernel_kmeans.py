@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ..._base.linear_system import EPS
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
@@ -15,11 +16,11 @@ from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
 from ...features.low_rank import MEMORY, LowRank
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
-from ..base import Course, Limits
+from ..base import Course, Limits, warn_of_duplicates
 from ..components.conversions import kernel_from_reverse
 from ..factors import factor_of
-from ..rows import in_double, kernel_rows, row_weights
-from .alternation import Task
+from ..rows import all_values, in_double, kernel_rows, row_weights
+from .alternation import Clusters, Task
 from .base import KernelClusters
 from .bounds import rounding_of
 from .checks import check_clusters, check_definite
@@ -138,6 +139,17 @@ class KernelKMeans(KernelClusters):
                 )
                 self.n_iter_, self.history_ = course.iterations + 1, course.history
                 self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
+                distinct = self._distinct(found)
+        if distinct < k:
+            warn_of_duplicates(distinct, k)
+
+    def _distinct(self, found: Clusters) -> int:
+        """The number of centres that rounding can tell apart."""
+        products = self.dual_coef_ @ (found.sums / found.volumes)
+        squares = np.diag(products)
+        far = squares + squares[:, None] - products - products.T
+        same = far <= 16.0 * EPS * float(np.max(self._sizes))
+        return int((np.tril(same, -1).sum(axis=1) == 0).sum())
 
     def _posed(self, X: Any, kernel: Kernel, weights: Array, k: int) -> tuple[Task, Array | None]:
         """The task on K or a factor of it, and the diagonal of what a factor leaves out."""
@@ -151,7 +163,7 @@ class KernelKMeans(KernelClusters):
         if rank is None:
             self._kernel = kernel.bind(X, weights)
             self._rows = self._kernel.rows(X, training=True)
-            values = np.asarray(self._kernel.gram(self._rows), dtype=float)
+            values = all_values(self._kernel, self._rows)
             check_definite(values, self._kernel)
             self._sizes = self._kernel.sizes(self._rows)
             pairs: Any = DensePairs(values)

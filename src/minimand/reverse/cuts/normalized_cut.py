@@ -126,7 +126,7 @@ class NormalizedCut(KernelClusters):
     def _store(self, task: Task, found: Clusters, weights: Array) -> None:
         self._store_centres(task, found)
         self._node_weights = weights
-        self.inertia_ = max(found.value, 0.0)
+        self.inertia_ = cut_value(found, task.coefs)
         self._regression = None
         if self.out_of_sample == "regression":
             assert isinstance(task.pairs, DensePairs)
@@ -190,6 +190,19 @@ def cut_task(matrix: Any, weights: Array, k: int) -> Task:
     return Task(pairs, weights, weights * degrees, k, float(k))
 
 
+def cut_value(found: Clusters, coefs: Array) -> float:
+    """Σ cut/vol, from affinities between clusters alone.
+
+    k less what is within clusters is the same, but rounds weak links off.
+    """
+    rows, k = np.arange(found.labels.size), found.volumes.size
+    across = found.sums.copy()
+    across[rows, found.labels] = 0.0
+    cuts = np.bincount(found.labels, weights=coefs * across.sum(axis=1), minlength=k)
+    filled = found.volumes > 0
+    return float((cuts[filled] / found.volumes[filled]).sum())
+
+
 class CutBound(NamedTuple):
     """The kind of the certificate of a cut, and a lower bound of all cuts."""
 
@@ -202,7 +215,7 @@ class CutBound(NamedTuple):
 def cut_bound(task: Task, value: float, weights: Array) -> CutBound:
     """A lower bound of all cuts, by eigenvalues."""
     rounding = 16 * float(np.finfo(float).eps) * task.n_clusters
-    if value <= rounding or task.n_clusters == 1:
+    if value == 0 or task.n_clusters == 1:
         return CutBound("global", 0.0, rounding)  # no cut is negative
     if task.pairs.components().max() + 1 >= task.n_clusters:
         return CutBound("relaxation", 0.0, rounding)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from ..._base.linear_system import EPS
 from ..._base.typing import Array, IntArray
 from ...kernels import Kernel
 from ...kernels.rows import count, picked
@@ -91,21 +93,27 @@ def scatter_of(X: Any, weights: Array, kernel: Kernel | None) -> Callable[[IntAr
 
     With a kernel, which is bound, it is that of the features,
     Σ sᵢk(xᵢ, xᵢ) − Σ sᵢsⱼk(xᵢ, xⱼ)/Σ s.
+
+    It is zero if and only if the rows are equal; with a kernel, if rounding cannot tell them apart.
     """
     if kernel is not None:
         all_rows = kernel.rows(X, training=True)
         diagonal = with_finite_values(kernel.diagonal(all_rows), kernel)
+        sizes = kernel.sizes(all_rows)
 
         def of_features(rows: IntArray) -> float:
             s = weights[rows]
             double = kernel.quadratic_form(all_rows[rows], s)
-            return max(float(s @ diagonal[rows]) - double / float(s.sum()), 0.0)
+            found = float(s @ diagonal[rows]) - double / float(s.sum())
+            return found if found > max(8, s.size) * EPS * float(s @ sizes[rows]) else 0.0
 
         return of_features
 
     def of_vectors(rows: IntArray) -> float:
         s, some = weights[rows], X[rows]
-        mean = np.asarray(some.T @ s, dtype=float) / float(s.sum())
-        return float(s @ np.square(np.asarray(some - mean, dtype=float)).sum(axis=1))
+        first = np.asarray(some[:1].toarray() if sparse.issparse(some) else some[:1], dtype=float)
+        left = np.asarray(some - first, dtype=float)  # exactly zero for equal rows
+        left -= (s @ left) / float(s.sum())
+        return float(s @ np.square(left).sum(axis=1))
 
     return of_vectors

@@ -29,7 +29,6 @@ from .nearest import means
 from .tree import Tree, check_cut
 
 _ORDERS = ("largest", "worst")
-_SAME = 1e-12  # of the sum of squares of all rows; safeguard: less is rounding of equal rows
 
 
 class Divisive(ClusterMixin, FitsRows):
@@ -77,7 +76,8 @@ class Divisive(ClusterMixin, FitsRows):
         The two parts and the height of every division, in the order of ``linkage_``.
     certificate_ : Certificate
         Of the sum of squares, whose lower bound is the sum of the discarded eigenvalues of the
-        scatter matrix; kind "relaxation". With a kernel there is no bound.
+        scatter matrix; kind "relaxation". The bound is that of ``n_clusters`` clusters, also if
+        fewer were found. With a kernel there is no bound.
     history_ : History
     n_iter_ : int
         The number of divisions.
@@ -147,13 +147,12 @@ class Divisive(ClusterMixin, FitsRows):
     ) -> Iterator[tuple[Division, float, float]]:
         """Divide one cluster after the other; the sum of squares after each division."""
         random = check_random_state(self.random_state)
-        smallest = _SAME * division.root.height
         total = division.root.height
         yield division, total, -np.inf
         leaves = [division.root]
         stuck: set[int] = set()  # clusters in which no two parts were found
         while len(leaves) < self.n_clusters:
-            able = [leaf for leaf in leaves if leaf.height > smallest and id(leaf) not in stuck]
+            able = [leaf for leaf in leaves if leaf.height > 0 and id(leaf) not in stuck]
             if not able:
                 return
             chosen = max(able, key=attrgetter("height" if self.first == "worst" else "weight"))
@@ -187,7 +186,7 @@ class Divisive(ClusterMixin, FitsRows):
         self._division = division
         self._tree = tree = division.tree()
         self.children_, self.distances_, self.linkage_ = tree.children, tree.heights, tree.linkage
-        self.n_clusters_ = tree.n_leaves
+        self.n_clusters_, self._asked = tree.n_leaves, int(self.n_clusters)
         self.labels_ = division.labels(len(s))
         left_out = np.flatnonzero(self.labels_ < 0)
         if len(left_out):
@@ -199,7 +198,7 @@ class Divisive(ClusterMixin, FitsRows):
         details: dict[str, Any] = {}
         if self.kernel is None:
             self.cluster_centers_ = means(X, self.labels_, s)
-            top = top_of_rows(X, self.n_clusters_ - 1, weights=s)
+            top = top_of_rows(X, self._asked - 1, weights=s)
             bound, rounding, details = top.discarded, top.rounding, {"certain": top.certain}
         else:
             reason = "no bound is computed for features of a kernel: minimand.certify finds one"
@@ -233,7 +232,7 @@ class Divisive(ClusterMixin, FitsRows):
         check_is_fitted(self, "labels_")
         X = self._rows(X, reset=False)
         labels = self._division.descend(X)
-        return of_labels(self, X, labels, self.n_clusters_, self._kernel, sample_weight)
+        return of_labels(self, X, labels, self._asked, self._kernel, sample_weight)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the tree; its leaves are the clusters, with their numbers of samples."""

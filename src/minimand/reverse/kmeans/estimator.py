@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +17,7 @@ from ..._base.watch import undisturbed
 from ...certificate import Certificate
 from ...estimators.inputs import data
 from ...estimators.settings import check_whole
-from ..base import Course, FitsRows, Limits
+from ..base import Course, FitsRows, Limits, warn_of_duplicates
 from ..pictures import check_kind, clusters_of_rows
 from .batches import MiniBatches
 from .certified import certified, judged
@@ -178,7 +176,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
             if not found.run.converged and self.max_iter is not None:
                 course.ends_at(f"max_iter={self.max_iter}")
         if np.count_nonzero(self.counts_) < self.n_clusters:
-            _warn_of_duplicates(np.unique(self.labels_).size, self.n_clusters)
+            warn_of_duplicates(np.unique(self.labels_).size, self.n_clusters)
 
     def _store(self, course: Course, rows: Rows, found: Found) -> None:
         """Set the attributes of a fit."""
@@ -302,12 +300,3 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
         return clusters_of_rows(
             rows.X, labels, centers, "KMeans.plot", kind=kind, distance=name, ax=ax
         )
-
-
-def _warn_of_duplicates(found: int, asked: int) -> None:
-    warnings.warn(
-        f"Number of distinct clusters ({found}) found smaller than n_clusters ({asked}). Possibly "
-        "due to duplicate points in X.",
-        ConvergenceWarning,
-        stacklevel=5,
-    )

@@ -14,15 +14,17 @@ from ...certificate import Certificate, Kind
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
 from ...design import as_design
 from ...features.low_rank import MEMORY
+from ...kernels import Kernel
+from ...kernels.vectors import VectorKernel
 from ..base import Course
 from ..cuts.alternation import Task, clusters_of
 from ..cuts.bounds import rounding_of
-from ..cuts.normalized_cut import cut_bound, cut_task
+from ..cuts.normalized_cut import cut_bound, cut_task, cut_value
 from ..cuts.pairs import DensePairs
 from ..rows import in_double, kernel_rows, row_weights
 from .closed_form import objective
-from .points import PairPoints, Points, RowPoints, indicator
-from .prove import CLOSED, Proof, prove
+from .points import PairPoints, Points, RowPoints, are_equal, indicator
+from .prove import Proof, closes, prove
 from .remainder import Remainder, remainder_of
 
 ROWS_FORMULA = "Σ s·‖x − centre‖²"
@@ -40,14 +42,17 @@ def of_centres(
     labels, squares = _assigned(X, centres)
     primal = float(weights @ squares)
     relaxed = top_of_rows(as_design(X), k - 1, weights=weights)
-    points = None
+    points, equal = None, False
     if thorough and 8.0 * X.shape[0] * X.shape[1] <= MEMORY:
         kept = weights > 0
         rows = X[kept]
         dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=float)
         points = RowPoints(dense.astype(float, copy=False), weights[kept])
         labels = labels[kept]
-    return _certificate(model, ROWS_FORMULA, primal, relaxed, points, labels, k, thorough)
+        equal = are_equal(dense, labels)
+    return _certificate(
+        model, ROWS_FORMULA, primal, relaxed, points, labels, k, thorough, equal=equal
+    )
 
 
 def of_kernel(
@@ -70,7 +75,10 @@ def of_kernel(
     primal = float(weights @ np.maximum(own + far.min(axis=1), 0.0))
     error = rounding_of(weights, kernel.sizes(rows))
     labels = far.argmin(axis=1)[kept]
-    return _certificate(model, KERNEL_FORMULA, primal, relaxed, points, labels, k, thorough, error)
+    equal = thorough and _have_equal_features(kernel, X, gram, kept, labels)
+    return _certificate(
+        model, KERNEL_FORMULA, primal, relaxed, points, labels, k, thorough, error, equal=equal
+    )
 
 
 def _of_factor(
@@ -109,6 +117,7 @@ def _of_factor(
         thorough,
         error,
         left.lost,
+        equal=thorough and _have_equal_features(kernel, X, None, kept, labels[kept]),
     )
 
 
@@ -125,7 +134,7 @@ def of_cut(
         )
     weights = row_weights(sample_weight, labels.size)
     task = cut_task(matrix, weights, k)
-    primal = _cut_of(task, labels)
+    primal = cut_value(clusters_of(task, np.asarray(labels, dtype=np.int64)), task.coefs)
     kind, bound, rounding, certain = cut_bound(task, primal, weights)
     if thorough and kind != "global":
         kept = task.weights > 0
@@ -135,17 +144,13 @@ def of_cut(
             points = _cut_points(task, kept)
             # The objective of the points and the cut differ by a constant of the graph.
             shift = k - 1 - points.total
-            proof = prove(points, _compressed(labels[kept]), k, primal - shift)
+            proof = prove(points, _compressed(labels[kept]), k, primal - shift, primal)
             if proof.lower + shift > bound:
                 bound, rounding, certain = proof.lower + shift, proof.rounding, True
-            kind = "global" if primal - bound <= max(4 * rounding, CLOSED * k) else kind
+            kind = "global" if closes(primal, bound) else kind
     return Course(model, CUT_FORMULA).certificate(
         primal, min(bound, primal), kind, rounding, certain=certain
     )
-
-
-def _cut_of(task: Task, labels: IntArray) -> float:
-    return max(clusters_of(task, np.asarray(labels, dtype=np.int64)).value, 0.0)
 
 
 def _cut_points(task: Task, kept: BoolArray) -> PairPoints:
@@ -168,8 +173,10 @@ def _certificate(
     thorough: bool,
     error: float = 0.0,
     lost: float = 0.0,
+    *,
+    equal: bool = False,
 ) -> Certificate:
-    """The better of the two bounds; "global" if it closes.
+    """The better of the two bounds; "global" if it closes, or if the points of clusters are equal.
 
     The ``error`` of inner products, of which objective and bounds are computed, is charged to both.
     ``lost`` is what every clustering loses besides, of which the bounds do not know.
@@ -182,12 +189,29 @@ def _certificate(
         if proof.lower > bound:
             bound, rounding, certain = proof.lower, proof.rounding, True
     bound, rounding = max(bound + lost - error, 0.0), rounding + error
-    if thorough and primal - bound <= CLOSED * relaxed.total:
+    if thorough and (equal or closes(primal, bound)):
         kind = "global"
     course = Course(model, formula)
     return course.certificate(
         primal, min(bound, primal), kind, rounding, relaxed.total, certain=certain
     )
+
+
+def _have_equal_features(
+    kernel: Kernel, X: Any, gram: Array | None, kept: BoolArray, labels: IntArray
+) -> bool:
+    """Whether the rows of every cluster are equal; of other than vectors, what the kernel tells.
+
+    Values of equal rows may differ in their last bits, and values of unequal ones may not differ.
+    """
+    if isinstance(kernel, VectorKernel):
+        return are_equal(X[kept], labels)
+    if gram is None:
+        return False
+    some = gram[np.ix_(kept, kept)]
+    first, own = np.unique(labels, return_index=True, return_inverse=True)[1:]
+    to_first, squares = some[np.arange(labels.size), first[own.ravel()]], np.diag(some)
+    return bool((squares == to_first).all() and (squares[first[own.ravel()]] == to_first).all())
 
 
 def _proved(points: Points | None, labels: IntArray, k: int) -> Proof:

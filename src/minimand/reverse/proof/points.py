@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from ..._base.eigenvalues import largest_eigenvalues
 from ..._base.linear_system import EPS
@@ -142,6 +142,13 @@ def top_sum(square: Array, count: int, size: float = 0.0, zeros: int = 0) -> Bou
     values = np.sort(values)[::-1][:count]
     rounding = EPS * (count * side * float(np.linalg.norm(square)) + 4.0 * size)
     return Bound(float(values.sum()) + rounding, rounding)
+
+
+def are_equal(rows: Any, labels: IntArray) -> bool:
+    """Whether the rows of every cluster are equal, to the last bit: no clustering is better."""
+    _, first, own = np.unique(labels, return_index=True, return_inverse=True)
+    differ = rows != rows[first[own.ravel()]]
+    return not (differ.nnz if sparse.issparse(differ) else differ.any())
 
 
 def indicator(labels: IntArray, root: Array, k: int) -> Array:

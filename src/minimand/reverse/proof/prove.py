@@ -12,7 +12,9 @@ from .closed_form import best_point, matrix_of
 from .points import Points, indicator
 from .splitting import MOST_POINTS, tightened
 
-CLOSED = 1e-6  # of tr C; convention: a relative gap of the default tol counts as none
+# Of the objective of the clustering; convention: such a gap counts as none. A share of tr C would
+# not do, since one far row makes that as large as one likes.
+CLOSED = 1e-6
 
 
 class Proof(NamedTuple):
@@ -23,8 +25,18 @@ class Proof(NamedTuple):
     remark: str = ""  # why there is no better bound than that by eigenvalues
 
 
-def prove(points: Points, labels: IntArray, k: int, objective: float) -> Proof:
-    """The bound of the closed form; where that leaves a gap, of some rounds on the dual problem."""
+def closes(primal: float, bound: float) -> bool:
+    """Whether the objective is the least one, up to a share of itself that counts as none."""
+    return primal - bound <= CLOSED * primal
+
+
+def prove(
+    points: Points, labels: IntArray, k: int, objective: float, scale: float | None = None
+) -> Proof:
+    """The bound of the closed form; where that leaves a gap, of some rounds on the dual problem.
+
+    ``scale`` is what a gap is compared with: the objective, unless a constant was added to it.
+    """
     try:
         point = best_point(points, labels, k)
     except KeyboardInterrupt:  # before there is any: the bound by eigenvalues remains
@@ -33,11 +45,12 @@ def prove(points: Points, labels: IntArray, k: int, objective: float) -> Proof:
     if point is None and points.n > MOST_POINTS:
         return Proof(-np.inf, 0.0, "the matrix of the dual is too large for all of its eigenvalues")
     lower, rounding = (-np.inf, 0.0) if point is None else (point.lower, point.rounding)
-    closed = objective - lower <= max(4 * rounding, CLOSED * 1e-3 * points.total)
+    none = CLOSED * max(objective if scale is None else scale, 0.0)
+    closed = objective - lower <= max(4 * rounding, 1e-3 * none)
     if closed or points.n > MOST_POINTS or k == 1 or reason():
         return Proof(lower, rounding)
     B = np.zeros((points.n, points.n)) if point is None else matrix_of(points, labels, point.blocks)
-    goal = objective - max(4 * rounding, 0.1 * CLOSED * points.total)
+    goal = objective - max(4 * rounding, 0.1 * none)
     _, better, error = tightened(points, k, clusters_matrix(points, labels, k), B, goal)
     return Proof(better, error) if better > lower else Proof(lower, rounding)
 
