@@ -22,7 +22,7 @@ from ...reverse.base import Course
 from ...reverse.kmeans.certified import certified
 from ...reverse.kmeans.distances import Euclidean
 from ...reverse.kmeans.lloyd import Lloyd, Null
-from ...reverse.kmeans.rows import Rows
+from ...reverse.kmeans.rows import Rows, refuse_far
 from ...reverse.kmeans.seeding import start_of
 from ...reverse.kmeans.starts import best_of_starts
 from ...solvers.history import History
@@ -180,4 +180,6 @@ def _rows(model: Any, X: Any, sample_weight: Any, *, checked: bool = False) -> R
             order="C",
             accept_large_sparse=False,
         )
-    return Rows.of(X, check_weights(sample_weight, X.shape[0]), Euclidean())
+    rows = Rows.of(X, check_weights(sample_weight, X.shape[0]), Euclidean())
+    refuse_far(rows)
+    return rows
