@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
 from scipy import sparse
 
 from ..._base.typing import Array

@@ -22,7 +22,7 @@ from ...reverse.base import Course
 from ...reverse.kmeans.certified import certified
 from ...reverse.kmeans.distances import Euclidean
 from ...reverse.kmeans.lloyd import Lloyd, Null
-from ...reverse.kmeans.rows import Rows, refuse_far
+from ...reverse.kmeans.rows import Rows
 from ...reverse.kmeans.seeding import start_of
 from ...reverse.kmeans.starts import best_of_starts
 from ...solvers.history import History
@@ -106,7 +106,7 @@ class KMeans(_Nearest, DropIn, cluster.KMeans):
                 self.history_ = history
                 history.end(primal, self.certificate_.dual, self.certificate_.gap)
         distinct = np.unique(labels).size
-        if distinct < self.n_clusters:
+        if distinct < self.n_clusters and rows.far_column is None:
             warnings.warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters "
                 f"({self.n_clusters}). Possibly due to duplicate points in X.",
@@ -181,5 +181,5 @@ def _rows(model: Any, X: Any, sample_weight: Any, *, checked: bool = False) -> R
             accept_large_sparse=False,
         )
     rows = Rows.of(X, check_weights(sample_weight, X.shape[0]), Euclidean())
-    refuse_far(rows)
+    rows.warn_if_far(stacklevel=5)
     return rows
