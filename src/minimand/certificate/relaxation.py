@@ -23,8 +23,8 @@ from .._base.linear_system import EPS
 from .._base.threads import one_blas_thread
 from .._base.typing import Array
 from .._base.watch import reason
-from ..design import Design, as_design
-from .centred import scaled_squares, scattered
+from ..design import as_design
+from .centred import column_matrix, mean_of, row_matrix, rows_operator, scaled_squares
 from .deflated import proved_top
 from .ritz import Above, Operator, Ritz, bounded_above, krylov
 
@@ -32,7 +32,6 @@ _SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguar
 _SMALL = 64  # side, from which LAPACK runs on one thread; as in `_base.linear_system`
 _FEW = 4  # one in so many vectors at most: more are not proved but computed; safeguard
 _CLOSE = 1e-10  # share of the trace that a proof may leave open instead of eigenvalues; safeguard
-_FAR = 1e4  # squared mean, in units of the variance, from which rows are centred first; safeguard
 _STEPS = 30  # block products of a Krylov space; safeguard
 _ROWS = 128  # rows whose products are added before they are added to a total: see core/dense/gram
 # Products of a bounded test: those with sparse matrices take little time. Safeguards.
@@ -115,8 +114,7 @@ def top_of_rows(
         operator = rows_operator(design, s, mean_of(design, s, centred))
         found = _top_of_operator(operator, k, tol, random_state, threads=not design.sparse)
     else:
-        side = _column_matrix if d <= n else _row_matrix
-        matrix, removed = side(design, s, centred)
+        matrix, _, removed = (column_matrix if d <= n else row_matrix)(design, s, centred)
         depth = min(n, _ROWS + n / _ROWS) if d <= n else d
         found = top_of_matrix(matrix, k, depth=depth, removed=removed)
     if not charge:
@@ -276,35 +274,6 @@ def top_of_matrix(
     return TopSum(values, bound, total, rest, rounding, exact=proved is None)
 
 
-def rows_operator(design: Design, weights: Array, mean: Array) -> Operator:
-    """Σ sᵢ(xᵢ − mean)(xᵢ − mean)ᵀ as an operator: a product is one pass over the rows.
-
-    The mean is subtracted from the products, if it is not so large that digits would be lost; else
-    from blocks of rows, before they are multiplied.
-    """
-    total = float(weights.sum())
-    with np.errstate(over="ignore", invalid="ignore"):
-        first, second = design.moments(weights)
-        trace = float(second.sum()) + float(mean @ (total * mean - 2.0 * first))
-        near = total * float(mean @ mean) <= _FAR * trace
-    if near or design.sparse:
-
-        def product(v: Array) -> Array:
-            t = weights[:, None] * (design.matvec(np.ascontiguousarray(v)) - mean @ v)
-            return design.rmatvec(t) - np.multiply.outer(mean, t.sum(axis=0))
-
-        return Operator(product, design.shape[1], max(trace, 0.0))
-
-    def of_block(x: Any, s: Array, v: Array) -> Array:
-        x = x - mean
-        return np.asarray(x.T @ (s[:, None] * (x @ v)))
-
-    trace = design.reduce(lambda x, s: float(s @ ((x - mean) ** 2).sum(axis=1)), weights)
-    return Operator(
-        lambda v: design.reduce(lambda x, s: of_block(x, s, v), weights), design.shape[1], trace
-    )
-
-
 def _top_of_operator(
     operator: Operator,
     k: int,
@@ -322,7 +291,7 @@ def _top_of_operator(
     """
     k = min(int(k), operator.size)
     if k == 0:
-        rounding = EPS * 16 * math.sqrt(operator.size) * abs(operator.trace)
+        rounding = EPS * 16 * math.sqrt(operator.size) * abs(operator.trace) + operator.rounding
         return _top_of_none(operator.trace, rounding)
     with nullcontext() if (not cheap if threads is None else threads) else one_blas_thread():
         return _top_of_ritz(operator, k, tol, np.random.RandomState(random_state), cheap, start)
@@ -349,7 +318,7 @@ def _top_of_ritz(
     products = _SPARSE_PRODUCTS if cheap else _PRODUCTS
     above: Above = bounded_above(operator, ritz, k, ritz.values[:k].sum() + target, rng, products)
     values = ritz.values[:k]
-    rounding = EPS * 16 * k * math.sqrt(operator.size) * abs(float(values[0]))
+    rounding = EPS * 16 * k * math.sqrt(operator.size) * abs(float(values[0])) + operator.rounding
     bound = min(above.bound, k * operator.most) + rounding
     rest = max(operator.trace - bound, 0.0)
     return TopSum(
@@ -360,33 +329,6 @@ def _top_of_ritz(
 def _top_of_none(total: float, rounding: float) -> TopSum:
     """The sum of no eigenvalue at all: everything is discarded, as by a single cluster."""
     return TopSum(np.empty(0), rounding, total, max(total - rounding, 0.0), rounding)
-
-
-def mean_of(design: Design, weights: Array, centred: bool = True) -> Array:
-    """The weighted mean of the rows; zeros if they are not centred."""
-    if not centred:
-        return np.zeros(design.shape[1])
-    return np.asarray(design.moments(weights).first / float(weights.sum()))
-
-
-def _column_matrix(design: Design, s: Array, centred: bool) -> tuple[Array, float]:
-    """The scatter of the rows, and the trace that was subtracted."""
-    if not centred:
-        return design.gram(s), 0.0
-    found = scattered(design, s)
-    return found.matrix, found.removed
-
-
-def _row_matrix(design: Design, s: Array, centred: bool) -> tuple[Array, float]:
-    """S^½(X − 1x̄ᵀ)(X − 1x̄ᵀ)ᵀS^½, and the trace that was subtracted."""
-    root = np.sqrt(s)
-    if not centred:
-        return design.row_gram() * np.outer(root, root), 0.0
-    centre = mean_of(design, s)
-    # Dense rows are centred before they are multiplied: the rounding of the mean is left.
-    share = 1.0 if design.sparse else EPS
-    removed = share * float(s.sum()) * float(centre @ centre)
-    return design.row_gram(centre=centre) * np.outer(root, root), removed
 
 
 def _dense(K: Any) -> Array:

@@ -47,6 +47,7 @@ class Operator:
     squares: float = math.inf  # ‖A‖²_F, or an upper bound of it
     least: float = 0.0  # no eigenvalue is below it
     most: float = math.inf  # none is above it
+    rounding: float = 0.0  # of the trace and of sums of eigenvalues, where numbers have cancelled
 
 
 class Ritz(NamedTuple):

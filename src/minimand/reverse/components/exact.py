@@ -12,9 +12,10 @@ from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
 from ..._base.threads import one_blas_thread
 from ..._base.typing import Array, IntArray
-from ...certificate.relaxation import mean_of
+from ...certificate.centred import mean_of, row_matrix
 from ...design import Design
 from ...design.base import dense_block
+from ...design.near_zero import near_zero
 from .scatter import scatter
 from .spectrum import Found, chosen_count, completed, is_count
 
@@ -70,8 +71,8 @@ def by_gram(design: Design, weights: Array, n_components: Any, centred: bool) ->
     """
     n, d = design.shape
     root = np.sqrt(weights)
-    mean = mean_of(design, weights, centred)
-    matrix = design.row_gram(centre=mean if centred else None) * np.outer(root, root)
+    design, shift = near_zero(design) if centred else (design, np.zeros(d))
+    matrix, mean, removed = row_matrix(design, weights, centred)
     total = float(np.trace(matrix))
     values, turns = top_eigen(matrix, n_components)
     k = chosen_count(n_components, values, total, n, d)
@@ -80,9 +81,12 @@ def by_gram(design: Design, weights: Array, n_components: Any, centred: bool) ->
     vectors = design.rmatvec(back) - np.multiply.outer(mean, back.sum(axis=0))
     vectors = completed(_orthonormal_in_order(vectors), k)
     kept = np.maximum(np.append(values[:rank], np.zeros(k - rank)), 0.0)
-    rounding = EPS * (n * k * max(float(values[0]), 0.0) + 4.0 * d**0.5 * max(total, 0.0))
+    rounding = EPS * (
+        n * k * max(float(values[0]), 0.0) + 4.0 * d**0.5 * (max(total, 0.0) + removed)
+    )
     spectrum = None if values.size < n else np.maximum(values, 0.0)
-    return Found(vectors, kept, max(total, 0.0), float(kept.sum()), rounding, mean, spectrum)
+    bound = float(kept.sum())
+    return Found(vectors, kept, max(total, 0.0), bound, rounding, mean + shift, spectrum)
 
 
 def by_svd(design: Design, weights: Array, n_components: Any, centred: bool) -> Found:

@@ -11,7 +11,7 @@ import numpy as np
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ..._base.watch import look
-from ...certificate.relaxation import mean_of, rows_operator
+from ...certificate.centred import mean_of, rows_operator
 from ...certificate.ritz import (
     Operator,
     Ritz,
@@ -151,7 +151,8 @@ def concluded(
     tests = 0 if stopped else (_CHEAP_TESTS if problem.explicit else _TESTS)
     above = bounded_above(operator, ritz, k, target, rng, tests)
     size = operator.size
-    rounding = EPS * 16 * k * math.sqrt(size) * float(theta[0]) + problem.explicit
+    rounding = EPS * 16 * k * math.sqrt(size) * float(theta[0])
+    rounding += problem.explicit + operator.rounding
     return Found(
         np.ascontiguousarray(ritz.vectors[:, :k]),
         theta,

@@ -12,7 +12,7 @@ from ..._base.linear_system import EPS
 from ..._base.threads import get_num_threads
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import look
-from ...certificate.centred import scattered, too_much
+from ...certificate.centred import column_matrix, too_much
 from ...design import Design
 from ...design.dense import DenseDesign
 from ...kernels.tiles import runs
@@ -41,10 +41,7 @@ def scatter(design: Design, weights: Array, centred: bool = True) -> Scatter:
     """
     if isinstance(design, DenseDesign) and design.x.dtype == np.float32:
         return _in_single(design, weights, centred)
-    if centred:
-        matrix, mean, removed = scattered(design, weights)
-    else:
-        matrix, mean, removed = design.gram(weights), np.zeros(design.shape[1]), 0.0
+    matrix, mean, removed = column_matrix(design, weights, centred)
     depth = float(design.column_sizes.max(initial=1)) ** 0.5
     return Scatter(matrix, mean, 4.0 * EPS * depth * (max(float(np.trace(matrix)), 0.0) + removed))
 

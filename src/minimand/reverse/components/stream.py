@@ -9,11 +9,13 @@ from scipy import linalg
 
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
-from ...certificate.relaxation import mean_of, rows_operator
+from ...certificate.centred import mean_of, rows_operator
 from ...design import Design
 from .exact import of_matrix
 from .scatter import scatter
 from .spectrum import Found, completed
+
+_ULPS = 4.0  # of a mean of many batches; safeguard
 
 
 class _Moments:
@@ -53,9 +55,11 @@ class ScatterStream(_Moments):
     def update(self, design: Design, weights: Array) -> None:
         """Add a batch."""
         matrix, mean, rounding = scatter(design, weights, self.centred)
+        # Both means are rounded, so that the step between them is off by δ.
+        delta = _ULPS * EPS * float(np.linalg.norm(mean) + np.linalg.norm(self.mean))
         step, share = self._joined(design, weights, mean)
         self.matrix += matrix + share * np.outer(step, step)
-        self.rounding += rounding
+        self.rounding += rounding + share * delta * (2.0 * float(np.linalg.norm(step)) + delta)
 
     def found(self, n_components: Any) -> Found:
         """The components of all rows so far."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
 from scipy import sparse
 
 from ..._base.typing import Array
@@ -37,7 +36,7 @@ def lower_bound(rows: Rows, k: int) -> Lower:
         return _discarded(rows.X, rows.weights, k)
     if rows.distance.name == "cosine":
         lengths = rows.factors > 0
-        weights = np.ones(rows.shape[0]) if rows.weights is None else rows.weights
+        weights = rows.masses
         whole = float(weights[lengths].sum())
         zeros = float(weights[~lengths].sum())
         if whole == 0:

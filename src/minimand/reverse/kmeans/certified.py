@@ -19,7 +19,7 @@ def certified(
     course: Course, rows: Rows, labels: AnyArray, centers: Array, primal: float, scale: float
 ) -> Certificate:
     """By discarded eigenvalues; under Manhattan, by the best centres of these clusters."""
-    noise = float(np.finfo(float).eps) * rows.shape[1] * abs(primal)
+    noise = float(np.finfo(float).eps) * rows.shape[1] * abs(primal) + rows.rounding
     if rows.distance.by_sums:
         bound, rounding, certain = lower_bound(rows, len(centers))
         return course.certificate(

@@ -175,7 +175,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
                 self._store(course, rows, found)
             if not found.run.converged and self.max_iter is not None:
                 course.ends_at(f"max_iter={self.max_iter}")
-        if np.count_nonzero(self.counts_) < self.n_clusters:
+        if np.count_nonzero(self.counts_) < self.n_clusters and rows.far_column is None:
             warn_of_duplicates(np.unique(self.labels_).size, self.n_clusters)
 
     def _store(self, course: Course, rows: Rows, found: Found) -> None:

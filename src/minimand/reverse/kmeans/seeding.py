@@ -52,8 +52,7 @@ def random_partition(rows: Rows, k: int, random: np.random.RandomState) -> Array
     before = rows.points(dealt[:k])
     if not rows.distance.by_sums:
         return medians(rows.X, labels, rows.weights, before, np.arange(k))
-    weights = np.ones(n) if rows.weights is None else rows.weights
-    spread = sparse.csr_matrix((weights[dealt], (labels[dealt], dealt)), shape=(k, n))
+    spread = sparse.csr_matrix((rows.masses[dealt], (labels[dealt], dealt)), shape=(k, n))
     scaled = spread if not rows.factors.size else spread.multiply(rows.factors).tocsr()
     sums = np.asarray((scaled @ rows.X).toarray() if sparse.issparse(rows.X) else scaled @ rows.X)
     masses = np.asarray(spread.sum(axis=1)).ravel()

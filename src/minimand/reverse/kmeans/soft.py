@@ -325,5 +325,4 @@ def _rounding(rows: Rows, centers: Array) -> float:
 
 
 def _all_ones(rows: Rows) -> Array:
-    weights = np.ones(rows.shape[0]) if rows.weights is None else rows.weights
-    return weights[:, None]
+    return rows.masses[:, None]

@@ -73,7 +73,7 @@ def best_point(points: Points, labels: IntArray, k: int) -> DualPoint | None:
     """
     if k == 1:
         nothing = Blocks(np.zeros((points.n, 1)), np.zeros((1, 1)), np.zeros((1, 1)))
-        return DualPoint(nothing, points.total, 0.0)
+        return DualPoint(nothing, points.total - points.rounding, points.rounding)
     found = distances(points, labels)
     least = objective(points, labels)
     best: DualPoint | None = None

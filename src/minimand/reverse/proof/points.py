@@ -39,6 +39,11 @@ class Points(ABC):
     size: float  # of the numbers that tr C is computed from, summed: its rounding is some ulp of it
 
     @property
+    def rounding(self) -> float:
+        """Of tr C, and of sums of eigenvalues of C."""
+        return 4.0 * EPS * self.size
+
+    @property
     def n(self) -> int:
         """The number of points."""
         return int(self.root.size)
@@ -80,6 +85,7 @@ class RowPoints(Points):
     def __init__(self, rows: Array, weights: Array) -> None:
         self.root = np.sqrt(weights)
         centred = rows - (weights @ rows) / float(weights.sum())
+        centred -= (weights @ centred) / float(weights.sum())  # what the rounding of the mean left
         self.factor = self.root[:, None] * centred
         self.total = float(np.einsum("ij,ij->", self.factor, self.factor))
         own = np.linalg.norm(rows, axis=1) * np.linalg.norm(centred, axis=1)

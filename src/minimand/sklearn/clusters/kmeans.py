@@ -106,7 +106,7 @@ class KMeans(_Nearest, DropIn, cluster.KMeans):
                 self.history_ = history
                 history.end(primal, self.certificate_.dual, self.certificate_.gap)
         distinct = np.unique(labels).size
-        if distinct < self.n_clusters:
+        if distinct < self.n_clusters and rows.far_column is None:
             warnings.warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters "
                 f"({self.n_clusters}). Possibly due to duplicate points in X.",
@@ -180,4 +180,6 @@ def _rows(model: Any, X: Any, sample_weight: Any, *, checked: bool = False) -> R
             order="C",
             accept_large_sparse=False,
         )
-    return Rows.of(X, check_weights(sample_weight, X.shape[0]), Euclidean())
+    rows = Rows.of(X, check_weights(sample_weight, X.shape[0]), Euclidean())
+    rows.warn_if_far(stacklevel=5)
+    return rows
