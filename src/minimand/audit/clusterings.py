@@ -72,7 +72,12 @@ def _judged(model: Any, X: ArrayLike, sample_weight: ArrayLike, thorough: bool) 
     centres = _euclidean_centres(model)
     if centres is not None:
         rows = rows_for(model, X, of_numbers=True, reset=False)
-        return judged.of_centres(model, rows, centres, sample_weight, thorough=thorough)
+        # A tree of divisions does not always take a row to the nearest of its leaves.
+        divided = any(cls.__name__ == "BisectingKMeans" for cls in type(model).__mro__)
+        labels = model.predict(X) if divided else None
+        return judged.of_centres(
+            model, rows, centres, sample_weight, thorough=thorough, labels=labels
+        )
     if components.takes(model) and not thorough:
         return components.certify_components(model, X, sample_weight)
     if thorough:

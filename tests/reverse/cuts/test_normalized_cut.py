@@ -231,3 +231,43 @@ def test_pictures_say_the_bound():
         with pytest.raises(ValueError, match="rows of the fit"):
             model.plot(MOONS[:5])
     pyplot.close("all")
+
+
+def test_the_limit_holds_for_the_bound_too(monkeypatch):
+    from minimand.certificate import relaxation
+
+    ring = sparse.diags_array([1.0] * 3, offsets=[-1, 0, 1], shape=(2001, 2001)).tocsr()
+    begun, whole = [], relaxation.krylov
+
+    def counted(*given):
+        for found in whole(*given):
+            begun.append(found)
+            yield found
+
+    monkeypatch.setattr(relaxation, "krylov", counted)
+    labels = np.arange(2001) * 3 // 2001
+
+    def cut(**limits):
+        begun.clear()
+        return mm.NormalizedCut(3, kernel="precomputed", init=labels, **limits).fit(ring)
+
+    free = cut(max_iter=1)
+    assert len(begun) > 1
+    with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
+        short = cut(max_seconds=0)
+    assert len(begun) == 1
+    assert short.certificate_.dual <= free.certificate_.primal
+
+
+def test_new_rows_without_affinity_are_refused():
+    far = np.vstack([MOONS[:3], [[1e3, 1e3]]])
+    y = np.where(np.arange(len(MOON)) < 20, MOON, -1)
+    for model in (
+        mm.NormalizedCut(2, kernel=mm.RBF(0.5), random_state=0).fit(MOONS),
+        mm.GraphClassifier(kernel=mm.RBF(0.5)).fit(MOONS, y),
+        mm.NormalizedPCA(2, kernel=mm.RBF(0.5)).fit(MOONS),
+    ):
+        answer = getattr(model, "predict", None) or model.transform
+        assert len(answer(far[:3])) == 3
+        with pytest.raises(ValueError, match="row 3 of X has no affinity to any row of the fit"):
+            answer(far)

@@ -9,12 +9,12 @@ from scipy import sparse
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..._base.typing import Array, ArrayLike, IntArray
-from ..._base.watch import undisturbed
+from ..._base.watch import carried_through, undisturbed
 from ...certificate import Certificate, Kind
 from ...kernels import REGISTRY, Kernel, Precomputed
 from ..base import Course, Limits
 from ..components.conversions import kernel_from_reverse
-from ..rows import row_weights
+from ..rows import refuse_rows_apart, row_weights
 from .affinities import affinity_of
 from .alternation import Clusters, Task
 from .base import KernelClusters
@@ -119,9 +119,10 @@ class NormalizedCut(KernelClusters):
             found = self._search(task, course)
             with undisturbed():
                 self._store(task, found, weights)
-                self.certificate_ = self._certified(course, task, weights)
-                self.n_iter_, self.history_ = course.iterations + 1, course.history
-                self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
+            self.n_iter_, self.history_ = course.iterations + 1, course.history
+            # The limit holds for the bound too: after it, the bound is the one known by then.
+            self.certificate_ = carried_through(lambda: self._certified(course, task, weights))
+            self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
 
     def _store(self, task: Task, found: Clusters, weights: Array) -> None:
         self._store_centres(task, found)
@@ -148,12 +149,13 @@ class NormalizedCut(KernelClusters):
         columns = self.dual_coef_.T if self._regression is None else self._regression
         weights = self._node_weights
         products, equal = self._affinity.times(X, np.column_stack([columns, weights]))
-        degrees = products[:, -1]
-        ratios = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+        known = equal >= 0
+        degrees = np.where(known, 1.0, products[:, -1])
+        refuse_rows_apart(degrees, "cluster")
+        ratios = 1.0 / degrees
         if self._regression is not None:
             return (products[:, :-1] * ratios[:, None]).argmax(axis=1).astype(np.int32)
         found = self._nearest(products[:, :-1], ratios)
-        known = equal >= 0
         found[known] = self.labels_[equal[known]]
         return found
 

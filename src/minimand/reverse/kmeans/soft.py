@@ -19,7 +19,7 @@ from ...certificate import Certificate
 from ...estimators.inputs import data
 from ...estimators.settings import check_real, check_whole
 from ..base import Course, FitsRows, Limits
-from ..pictures import check_kind, clusters_of_rows
+from ..pictures import check_picture, clusters_of_rows
 from .bound import lower_bound
 from .distances import REGISTRY
 from .rows import Rows, rows_of_fit
@@ -240,9 +240,9 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         rows = self._new(X, sample_weight)
         return -_pass(rows, self._form, self.cluster_centers_)[0]
 
-    def plot(self, X: ArrayLike, ax: Any = None, *, kind: str = "clusters") -> Any:
+    def plot(self, X: ArrayLike = None, ax: Any = None, *, kind: str = "clusters") -> Any:
         """Draw rows, coloured by the cluster of their largest share; ``kind`` as in `KMeans`."""
-        check_kind(kind)
+        check_picture(self, X, kind)
         rows, centers = self._new(X), self.cluster_centers_
         labels = self._shares(rows.X).argmax(axis=1)
         return clusters_of_rows(rows.X, labels, centers, "SoftKMeans.plot", kind=kind, ax=ax)
