@@ -246,17 +246,18 @@ def test_the_limit_holds_for_the_bound_too(monkeypatch):
 
     monkeypatch.setattr(relaxation, "krylov", counted)
     labels = np.arange(2001) * 3 // 2001
-
-    def cut(**limits):
+    for model in (
+        mm.NormalizedCut(3, kernel="precomputed", init=labels),
+        mm.KMeans(3, random_state=0),
+    ):
         begun.clear()
-        return mm.NormalizedCut(3, kernel="precomputed", init=labels, **limits).fit(ring)
-
-    free = cut(max_iter=1)
-    assert len(begun) > 1
-    with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
-        short = cut(max_seconds=0)
-    assert len(begun) == 1
-    assert short.certificate_.dual <= free.certificate_.primal
+        free = model.fit(ring).certificate_
+        assert len(begun) > 1
+        begun.clear()
+        with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
+            short = model.set_params(max_seconds=0).fit(ring).certificate_
+        assert len(begun) == 1
+        assert short.dual <= free.primal
 
 
 def test_new_rows_without_affinity_are_refused():

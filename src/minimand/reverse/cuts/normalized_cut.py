@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..._base.typing import Array, ArrayLike, IntArray
-from ..._base.watch import carried_through, undisturbed
+from ..._base.watch import undisturbed
 from ...certificate import Certificate, Kind
 from ...kernels import REGISTRY, Kernel, Precomputed
 from ..base import Course, Limits
@@ -119,10 +119,9 @@ class NormalizedCut(KernelClusters):
             found = self._search(task, course)
             with undisturbed():
                 self._store(task, found, weights)
-            self.n_iter_, self.history_ = course.iterations + 1, course.history
-            # The limit holds for the bound too: after it, the bound is the one known by then.
-            self.certificate_ = carried_through(lambda: self._certified(course, task, weights))
-            self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
+                self.certificate_ = self._certified(course, task, weights)
+                self.n_iter_, self.history_ = course.iterations + 1, course.history
+                self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
 
     def _store(self, task: Task, found: Clusters, weights: Array) -> None:
         self._store_centres(task, found)
@@ -139,7 +138,8 @@ class NormalizedCut(KernelClusters):
             self._regression = scale[:, None] * coefs
 
     def _certified(self, course: Course, task: Task, weights: Array) -> Certificate:
-        kind, bound, rounding, certain = cut_bound(task, self.inertia_, weights)
+        found = course.within_limits(lambda: cut_bound(task, self.inertia_, weights))
+        kind, bound, rounding, certain = found
         return course.certificate(self.inertia_, bound, kind, rounding, certain=certain)
 
     def predict(self, X: ArrayLike) -> IntArray:

@@ -260,7 +260,7 @@ def _certified(
 ) -> Certificate:
     """The certificate, by the bound of hard clusters carried over to soft ones."""
     k = len(centers)
-    hard, rounding, certain = lower_bound(rows, k)
+    hard, rounding, certain = course.within_limits(lambda: lower_bound(rows, k))
     error = _rounding(rows, centers)
     bound = form.bound(hard, k, rows.total) - error
     return course.certificate(primal, bound, "relaxation", rounding + error, scale, certain=certain)
