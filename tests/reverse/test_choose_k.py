@@ -146,3 +146,10 @@ def test_says_when_the_end_of_the_range_wins():
         mm.choose_k(X, [2, 3, 4], "silhouette", random_state=0)
     with pytest.warns(UserWarning, match="k=5 is the smallest that was compared"):
         mm.choose_k(X, [5, 6, 7], "silhouette", random_state=0)
+
+
+def test_equal_rows_are_not_proved_to_be_several_clusters():
+    with pytest.raises(ValueError, match="has no value for any k"):
+        mm.choose_k(np.ones((4, 2)), [1, 2, 3], "certificate")
+    three = np.repeat([[0.0], [1.0], [5.0]], 4, axis=0)
+    assert mm.choose_k(three, [2, 3, 4], "certificate", random_state=0).k == 3

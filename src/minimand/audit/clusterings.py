@@ -28,6 +28,20 @@ def takes(model: Any) -> bool:
     return isinstance(model, Reverse) or _is_foreign(model) or components.takes(model)
 
 
+def refusal_of(model: Any) -> str:
+    """Why `certify` does not take a model that was fitted on rows alone."""
+    *peers, last = (*_CENTRES, *components.FOREIGN)
+    text = (
+        f"certify takes no {type(model).__name__}: of models without y it takes minimand's KMeans, "
+        "SoftKMeans, KernelKMeans, NormalizedCut, Divisive, PCA, KernelPCA and NormalizedPCA, and "
+        f"scikit-learn's {', '.join(peers)} and {last}."
+    )
+    own = (
+        " What is known of this one is its certificate_." if hasattr(model, "certificate_") else ""
+    )
+    return text + own
+
+
 def needs_no_y(model: Any) -> bool:
     """Whether a model was fitted on rows alone, as scikit-learn's tags tell."""
     try:

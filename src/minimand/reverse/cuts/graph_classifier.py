@@ -263,7 +263,7 @@ def _checked(labels: AnyArray, known: BoolArray) -> AnyArray:
     """The labelled rows; at least two classes must occur among them."""
     rows = np.flatnonzero(known)
     if not rows.size or len(set(labels[rows].tolist())) < 2:
-        found = "no label" if not rows.size else f"1 class, {labels[rows[0]]!r},"
+        found = "no label" if not rows.size else f"1 class, {labels[rows].tolist()[0]!r},"
         raise ValueError(
             f"y holds {found} beside −1, None and NaN, which mark rows without a label: "
             "GraphClassifier needs labels of two classes."

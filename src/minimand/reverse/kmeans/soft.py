@@ -195,10 +195,9 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_whole("n_clusters", self.n_clusters)
         if self.form not in ("gaussian", "fuzzy"):
             raise ValueError(f"form={self.form!r} is not known: pass 'gaussian' or 'fuzzy'.")
-        if self.temperature is not None and check_real("temperature", self.temperature, 0.0) == 0:
-            raise ValueError("temperature must be positive: at 0 it is KMeans.")
-        if check_real("exponent", self.exponent, 1.0) == 1:
-            raise ValueError("exponent must be above 1: at 1 it is KMeans.")
+        if self.temperature is not None:
+            check_real("temperature", self.temperature, 0.0, above=True)
+        check_real("exponent", self.exponent, 1.0, above=True)
         check_init(self.init, self.n_clusters)
 
     def _formed(self, rows: Rows, centers: Array) -> Form:
