@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.cluster import DBSCAN
 from sklearn.datasets import make_blobs
 from sklearn.neighbors import kneighbors_graph
 
@@ -113,7 +114,11 @@ def test_bounds_by_random_vectors_say_so():
 def test_models_of_rows_alone_that_it_does_not_take():
     from minimand.sklearn import SpectralEmbedding
 
-    with pytest.raises(TypeError, match="takes no SpectralEmbedding: its certificate_"):
+    with pytest.raises(TypeError, match=r"takes no SpectralEmbedding: .*PCA.* certificate_"):
         mm.certify(SpectralEmbedding(1, affinity="rbf").fit(np.arange(12.0).reshape(6, 2)), [[1.0]])
+    with pytest.raises(TypeError, match=r"takes no DBSCAN: .*MiniBatchKMeans.*TruncatedSVD.$"):
+        mm.certify(DBSCAN().fit([[0.0], [1.0]]), [[0.0], [1.0]])
+    with pytest.raises(TypeError, match=r"must be a minimand Regressor.*not KMeans"):
+        mm.explain(mm.KMeans(2), [[0.0], [1.0]])
     with pytest.raises(TypeError, match="needs X and y"):
         mm.certify(mm.Regressor().fit([[1.0], [2.0]], [1.0, 2.0]), [[1.0]])

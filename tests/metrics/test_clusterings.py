@@ -183,3 +183,8 @@ def test_a_table_of_clusterings():
 def test_scores_of_nothing_are_refused(score):
     with pytest.raises(ValueError, match="at least one sample"):
         score([], [])
+
+
+def test_models_without_labels_are_refused():
+    with pytest.raises(ValueError, match=r"KMeans\(n_clusters=2\) has no labels_: fit it first"):
+        mm.metrics.compare_clusterings([0, 1], mm.KMeans(2))

@@ -138,3 +138,39 @@ def test_the_label_of_the_choice_is_within_the_axes(chosen):
     box, whole = label.get_window_extent(), ax.get_window_extent()
     assert whole.x0 <= box.x0 < box.x1 <= whole.x1
     assert whole.y0 <= box.y0
+
+
+@pytest.mark.parametrize(
+    "model",
+    [mm.PCA(2), mm.KernelPCA(2), mm.NormalizedPCA(2, kernel="rbf"), mm.Divisive(3)],
+    ids=lambda model: type(model).__name__,
+)
+def test_rows_in_place_of_axes_are_refused(model):
+    model.fit(X)
+    with pytest.raises(TypeError, match=rf"ax of {type(model).__name__}.plot must be .*Axes"):
+        model.plot(X)
+    assert model.plot(pyplot.gca()) is pyplot.gca()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [mm.KMeans(3), mm.SoftKMeans(3), mm.KernelKMeans(3), mm.NormalizedCut(3)],
+    ids=lambda model: type(model).__name__,
+)
+def test_axes_in_place_of_rows_are_refused(model):
+    model.set_params(random_state=0).fit(X)
+    with pytest.raises(TypeError, match=r"takes X, the rows to draw, before the axes"):
+        model.plot(pyplot.gca())
+    with pytest.raises(TypeError, match=rf"ax of {type(model).__name__}.plot must be"):
+        model.plot(X, X)
+    if isinstance(model, mm.KMeans | mm.SoftKMeans):
+        with pytest.raises(TypeError, match=r"plot needs X, the rows to draw"):
+            model.plot()
+    else:
+        assert model.plot(ax=pyplot.gca()) is pyplot.gca()
+
+
+def test_a_tree_says_what_its_picture_takes():
+    model = mm.Agglomerative(3).fit(X)
+    with pytest.raises(TypeError, match="takes kind first"):
+        model.plot(X)

@@ -156,3 +156,10 @@ def test_a_far_row_proves_nothing():
         warnings.simplefilter("ignore", UserWarning)
         choice = mm.choose_k(rows, [3, 4], "certificate", estimator=start)
     assert choice.values[0] < 0.2  # three clusters with 9 times the least sum of squares
+
+
+def test_equal_rows_are_not_proved_to_be_several_clusters():
+    with pytest.raises(ValueError, match="has no value for any k"):
+        mm.choose_k(np.ones((4, 2)), [1, 2, 3], "certificate")
+    three = np.repeat([[0.0], [1.0], [5.0]], 4, axis=0)
+    assert mm.choose_k(three, [2, 3, 4], "certificate", random_state=0).k == 3

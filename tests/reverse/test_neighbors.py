@@ -135,6 +135,11 @@ def test_bad_weights_and_targets_get_a_sentence():
         model.predict(NEW[:, :2])
 
 
+def test_numbers_are_left_to_the_regressor():
+    with pytest.raises(ValueError, match=r"use minimand\.KNNRegressor"):
+        mm.KNNClassifier(1).fit([[0.0], [1.0]], [0.5, 1.5])
+
+
 @parametrize_with_checks([mm.KNNClassifier(3)])
 def test_sklearn_checks_of_votes(estimator, check):
     check(estimator)

@@ -91,3 +91,18 @@ def test_equal_rows_have_no_bound_above_nothing():
     equal = np.tile(RNG.normal(size=15) * 1e10, (5, 1))
     found = mm.certify(mm.SoftKMeans(1, form="fuzzy").fit(equal), equal)
     assert found.dual <= 4 * found.rounding
+
+
+@pytest.mark.parametrize("name", ["IncrementalPCA", "BisectingKMeans", "MiniBatchKMeans"])
+def test_drop_ins_refuse_squares_that_are_no_numbers(name):
+    kind = getattr(mm.sklearn, name)
+    for size in (1e160, 1e200):
+        with pytest.raises(ValueError, match=r"squares overflow: divide X by a number"):
+            kind(2).fit(X * size)
+    single = kind(2).fit((X * 1e30).astype(np.float32)).certificate_
+    double = kind(2).fit(X.astype(np.float32).astype(float)).certificate_
+    assert np.isfinite(single.primal)
+    assert single.dual == pytest.approx(double.dual * 1e60, rel=1e-5)
+    if name == "IncrementalPCA":
+        with pytest.raises(ValueError, match=r"squares overflow"):
+            kind(2).fit(X).partial_fit(X * 1e160)

@@ -44,6 +44,9 @@ def test_bisecting_has_a_certificate():
     values = np.linalg.eigvalsh((X - X.mean(axis=0)).T @ (X - X.mean(axis=0)))
     assert ours.certificate_.primal == theirs.inertia_
     assert ours.certificate_.dual == pytest.approx(values[0], rel=1e-6)
+    again = mm.certify(BisectingKMeans(3, random_state=0).fit(X), X)  # the tree decides, as in fit
+    assert again.primal == pytest.approx(BisectingKMeans(3, random_state=0).fit(X).inertia_)
+    assert again.dual == pytest.approx(BisectingKMeans(3, random_state=0).fit(X).certificate_.dual)
     weights = np.arange(150) % 3
     copies = np.repeat(np.arange(150), weights)
     weighted = BisectingKMeans(4, random_state=0).fit(X, sample_weight=weights).certificate_

@@ -155,10 +155,7 @@ def _check_call(
         )
     if X is None or y is None:
         if X is not None and clusterings.needs_no_y(model):
-            raise TypeError(
-                f"certify takes no {type(model).__name__}: its certificate_, if it has one, is "
-                "what is known of it."
-            )
+            raise TypeError(clusterings.refusal_of(model))
         raise TypeError("certify needs X and y, or batches=… that yields them.")
     if _is_labeler(model) and offset is not None:
         raise ValueError(f"{type(model).__name__} takes no offset: leave it out.")

@@ -28,6 +28,20 @@ def takes(model: Any) -> bool:
     return isinstance(model, Reverse) or _is_foreign(model) or components.takes(model)
 
 
+def refusal_of(model: Any) -> str:
+    """Why `certify` does not take a model that was fitted on rows alone."""
+    *peers, last = (*_CENTRES, *components.FOREIGN)
+    text = (
+        f"certify takes no {type(model).__name__}: of models without y it takes minimand's KMeans, "
+        "SoftKMeans, KernelKMeans, NormalizedCut, Divisive, PCA, KernelPCA and NormalizedPCA, and "
+        f"scikit-learn's {', '.join(peers)} and {last}."
+    )
+    own = (
+        " What is known of this one is its certificate_." if hasattr(model, "certificate_") else ""
+    )
+    return text + own
+
+
 def needs_no_y(model: Any) -> bool:
     """Whether a model was fitted on rows alone, as scikit-learn's tags tell."""
     try:
@@ -72,7 +86,12 @@ def _judged(model: Any, X: ArrayLike, sample_weight: ArrayLike, thorough: bool) 
     centres = _euclidean_centres(model)
     if centres is not None:
         rows = rows_for(model, X, of_numbers=True, reset=False)
-        return judged.of_centres(model, rows, centres, sample_weight, thorough=thorough)
+        # A tree of divisions does not always take a row to the nearest of its leaves.
+        divided = any(cls.__name__ == "BisectingKMeans" for cls in type(model).__mro__)
+        labels = model.predict(X) if divided else None
+        return judged.of_centres(
+            model, rows, centres, sample_weight, thorough=thorough, labels=labels
+        )
     if components.takes(model) and not thorough:
         return components.certify_components(model, X, sample_weight)
     if thorough:

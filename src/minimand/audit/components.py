@@ -15,13 +15,13 @@ from ..reverse.base import Course
 from ..reverse.components.pca import FORMULA, PCA
 from ..reverse.rows import row_weights, rows_for
 
-_FOREIGN = ("PCA", "IncrementalPCA", "TruncatedSVD")  # of scikit-learn
+FOREIGN = ("PCA", "IncrementalPCA", "TruncatedSVD")  # of scikit-learn
 
 
 def takes(model: Any) -> bool:
     """Whether the model projects rows onto ``components_`` of their columns."""
     return isinstance(model, PCA) or any(
-        cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in _FOREIGN
+        cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in FOREIGN
         for cls in type(model).__mro__
     )
 

@@ -47,7 +47,7 @@ class Explanation:
 def explain(
     estimator: Any,
     X: ArrayLike,
-    y: ArrayLike,
+    y: ArrayLike = None,
     sample_weight: ArrayLike = None,
     offset: ArrayLike = None,
     *,

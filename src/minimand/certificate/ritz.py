@@ -159,7 +159,13 @@ def _joined(a: float, b: float, c: float) -> float:
 
 
 def probable_largest(
-    operator: Operator, vectors: Array, guess: float, degree: int, rng: np.random.RandomState
+    operator: Operator,
+    vectors: Array,
+    guess: float,
+    degree: int,
+    rng: np.random.RandomState,
+    *,
+    patient: bool = False,
 ) -> float:
     """c from random vectors: an upper bound of the eigenvalues of A off some orthonormal vectors.
 
@@ -168,6 +174,7 @@ def probable_largest(
     ‖p(C)ω‖ ≥ p(λ)·|v·ω|, and |v·ω| ≥ 1/`_UNLIKELY` but for a probability below that; p grows
     beyond the guess, so that λ is bounded. Two vectors leave one chance in 10¹⁶, which is below
     that of an error of the machine. The higher the degree, the closer the bound is to the guess.
+    A test that is not ``patient`` gives up, with infinity, if there is a reason to stop.
     """
     middle, half = 0.5 * (guess + operator.least), 0.5 * (guess - operator.least)
     if half <= 0 or not math.isfinite(half):
@@ -182,7 +189,7 @@ def probable_largest(
     before = project(rng.standard_normal((operator.size, _TESTS)))
     now = project(mapped(before))
     for _ in range(degree - 1):
-        if reason():
+        if not patient and reason():
             return math.inf
         before, now = now, 2.0 * mapped(now) - before
     size = _UNLIKELY * float(np.linalg.norm(now, axis=0).max())
@@ -236,13 +243,20 @@ def bounded_above(
         return Above(float(theta.sum()) + float(np.abs(residual).sum()), 0, True)
     best = sum_above(theta, residual, largest_on_complement(operator, ritz, k))
     certain, products, degree = True, 0, _DEGREE
-    while best > target and products + degree <= most_products and not reason():
+    # The first test is made whatever the limit: its products have two columns only, and without it
+    # next to nothing is known of the complement.
+    while best > target and products + degree <= most_products and not (products and reason()):
         # The test of the complement of k or of all Ritz vectors, whichever should give less.
         chances = {m: _expected(operator, ritz, k, m, degree) for m in {k, ritz.values.size}}
         m = min(chances, key=lambda m: chances[m])
         if sum_above(theta, residual, chances[m]) < best:
             c = probable_largest(
-                operator, ritz.vectors[:, :m], _guess(operator, ritz, m), degree, rng
+                operator,
+                ritz.vectors[:, :m],
+                _guess(operator, ritz, m),
+                degree,
+                rng,
+                patient=products == 0,
             )
             products += degree
             bound = sum_above(theta, residual, _with_others(ritz, k, m, c))

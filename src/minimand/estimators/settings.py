@@ -233,11 +233,12 @@ def check_callbacks(callbacks: Any) -> None:
             raise TypeError(f"callbacks must be callables, but {callback!r} is not.")
 
 
-def check_real(name: str, value: Any, low: float) -> float:
-    """A finite number of at least ``low``."""
+def check_real(name: str, value: Any, low: float, *, above: bool = False) -> float:
+    """A finite number of at least ``low``, or ``above`` it."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < low:
-        raise ValueError(f"{name} must be a finite number ≥ {low:g}, not {value!r}.")
+    if not is_number or not math.isfinite(value) or value < low or (above and value == low):
+        sign = ">" if above else "≥"
+        raise ValueError(f"{name} must be a finite number {sign} {low:g}, not {value!r}.")
     return float(value)
 
 

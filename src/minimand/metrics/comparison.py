@@ -90,4 +90,8 @@ def _names(items: tuple[Any, ...], names: Any) -> list[str]:
 
 
 def _labels(item: Any, name: str) -> AnyArray:
+    if hasattr(item, "fit") and not hasattr(item, "labels_"):
+        raise ValueError(
+            f"{item!r} has no labels_: fit it first, or pass the labels that it predicts."
+        )
     return labels_of(item.labels_ if hasattr(item, "labels_") else item, name)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import AnyArray, Array
-from .figure import COLOURS, mark, new_axes, tidy
+from .figure import COLOURS, axes_for, mark, tidy
 
 
 def plot_choice(
@@ -23,7 +23,7 @@ def plot_choice(
     label : the name of the criterion.
     ax : matplotlib Axes, optional
     """
-    ax = new_axes("choose_k", (6.4, 4.2)) if ax is None else ax
+    ax = axes_for(ax, "choose_k", (6.4, 4.2))
     known = np.isfinite(values)
     style = {"color": COLOURS[0], "marker": "o", "linewidth": 1.8, "markersize": 5}
     if errors is None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base.typing import AnyArray, Array
-from .figure import COLOURS, new_axes, tidy
+from .figure import COLOURS, axes_for, tidy
 
 _MARKERS = "os^Dv<>P"
 _MOST_POINTS = 20_000  # points of a figure; safeguard: of more, every m-th is drawn
@@ -46,7 +46,7 @@ def plot_clusters(
     matplotlib Axes
     """
     points, middle, axes = on_two_components(X, centers, embedded)
-    ax = new_axes(what, (6.0, 4.8)) if ax is None else ax
+    ax = axes_for(ax, what, (6.0, 4.8))
     names = np.unique(labels)
     shown = np.arange(0, len(points), -(-len(points) // _MOST_POINTS))
     size = 28.0 if len(shown) <= 1000 else 8.0
@@ -94,7 +94,7 @@ def plot_silhouettes(
         Clusters.
     ax : matplotlib Axes, optional
     """
-    ax = new_axes(what, (6.0, 4.8)) if ax is None else ax
+    ax = axes_for(ax, what, (6.0, 4.8))
     names = np.unique(labels)
     space = max(1, len(samples) // 40)
     low, middles = 0, []

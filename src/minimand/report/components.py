@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .figure import COLOURS, new_axes, tidy
+from .figure import COLOURS, axes_for, tidy
 
 _MOST = 50  # bars; safeguard: more cannot be told apart
 
@@ -18,7 +18,7 @@ def plot_scree(model: Any, ax: Any = None) -> Any:
     shown in grey where the fit knows them. The dashed line is the largest share that any directions
     of the same number could keep.
     """
-    ax = new_axes("plot") if ax is None else ax
+    ax = axes_for(ax, f"{type(model).__name__}.plot")
     shares = np.asarray(model.explained_variance_ratio_, dtype=float)
     k = shares.size
     numbers = np.arange(1, k + 1)
@@ -47,7 +47,7 @@ def plot_scree(model: Any, ax: Any = None) -> Any:
 
 def plot_outputs(outputs: Any, ax: Any = None) -> Any:
     """The rows as points along the first two components; along the first, if there is one."""
-    ax = new_axes("plot") if ax is None else ax
+    ax = axes_for(ax, "NormalizedPCA.plot")
     second = outputs[:, 1] if outputs.shape[1] > 1 else np.zeros(len(outputs))
     ax.scatter(outputs[:, 0], second, s=12, color=COLOURS[0], alpha=0.7, linewidths=0)
     ax.set_xlabel("component 1")

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.typing import AnyArray, Array
 from .clusters import colour_of
-from .figure import new_axes, tidy
+from .figure import axes_for, tidy
 
 _MOST_LEAVES = 40  # leaves of a figure; convention: of more, small branches are drawn as one leaf
 
@@ -50,7 +50,7 @@ def plot_dendrogram(
     """
     from scipy.cluster.hierarchy import dendrogram
 
-    ax = new_axes(what, (7.2, 4.6)) if ax is None else ax
+    ax = axes_for(ax, what, (7.2, 4.6))
     n = len(linkage) + 1
     truncated = n > leaves
     drawn = dendrogram(

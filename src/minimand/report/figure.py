@@ -12,8 +12,15 @@ from .._base.typing import Array
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
-def new_axes(what: str, size: tuple[float, float] = (7.2, 4.6)) -> Any:
-    """Axes of a new figure; pyplot is imported only here."""
+def axes_for(ax: Any, what: str, size: tuple[float, float] = (7.2, 4.6)) -> Any:
+    """The axes that were passed; None: those of a new figure. pyplot is imported only here."""
+    if is_axes(ax):
+        return ax
+    if ax is not None:
+        raise TypeError(
+            f"ax of {what} must be matplotlib Axes, to draw on, not {type(ax).__name__}: pass no "
+            "data there, and leave ax out for a new figure."
+        )
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -21,6 +28,11 @@ def new_axes(what: str, size: tuple[float, float] = (7.2, 4.6)) -> Any:
             f"{what} needs matplotlib: install it with pip install 'minimand[plot]'."
         ) from error
     return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def is_axes(found: Any) -> bool:
+    """Whether something is matplotlib Axes, or behaves as these do."""
+    return hasattr(found, "set_xlabel")
 
 
 def count_along_top(ax: Any, x: Array, counts: Array, label: str = "nonzeros") -> None:

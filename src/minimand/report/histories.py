@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.typing import Array
 from ..solvers.history import History
-from .figure import COLOURS, new_axes, tidy
+from .figure import COLOURS, axes_for, tidy
 
 _X = {"passes": "passes over the data", "seconds": "seconds"}
 _Y = {
@@ -60,7 +60,7 @@ def plot_history(
     histories = [_history(item) for item in models_or_histories]
     _check(histories, labels, x, y)
     names = [history.solver for history in histories] if labels is None else list(labels)
-    ax = new_axes("plot_history", (6.4, 4.2)) if ax is None else ax
+    ax = axes_for(ax, "plot_history", (6.4, 4.2))
     floor = max((_bound(history) for history in histories), default=-np.inf)
     for history, name, style in zip(histories, names, _styles(len(histories))):
         across, values = getattr(history, x), _values(history, y, floor)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from .._base.typing import AnyArray, Array
-from .figure import COLOURS, count_along_top, mark, new_axes, tidy
+from .figure import COLOURS, axes_for, count_along_top, mark, tidy
 
 _NAMED = 8  # lines with a colour and a name; convention: as many as can be told apart
 _ALL_COLOURED = 12  # lines; convention: up to so many, every line has a colour
@@ -38,7 +38,7 @@ def plot_path(
     if x not in _X:
         raise ValueError(f"x must be 'alpha' or 'shrinkage', not {x!r}.")
     places = _places(chosen)
-    ax = new_axes("Path.plot") if ax is None else ax
+    ax = axes_for(ax, "Path.plot")
     logarithmic = x == "alpha" and bool((alphas > 0).all())
     across = alphas if x == "alpha" else shrinkage
     order = np.argsort(-np.abs(coefs).max(axis=0, initial=0.0), kind="stable")

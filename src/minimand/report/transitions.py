@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import AnyArray, Array
-from .figure import new_axes
+from .figure import axes_for
 
 _FEW = 12  # labels up to which numbers are written into the cells; convention
 
@@ -47,7 +47,7 @@ def plot_transitions(
         across, down = [*names, "stop"], ["start", *names]
     table[~np.isfinite(table)] = np.nan
     size = min(max(0.45 * (k + 1) + 2.0, 4.0), 12.0)  # inches; convention
-    ax = new_axes("plot", (size + 1.0, size)) if ax is None else ax
+    ax = axes_for(ax, "plot", (size + 1.0, size))
     reach = float(np.nanmax(np.abs(table), initial=0.0)) or 1.0
     image = ax.imshow(table, cmap="RdBu_r", vmin=-reach, vmax=reach)
     ax.set_xticks(range(len(across)), across, rotation=90)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .figure import COLOURS, count_along_top, mark, new_axes, tidy
+from .figure import COLOURS, axes_for, count_along_top, mark, tidy
 
 
 def plot_scores(
@@ -19,7 +19,7 @@ def plot_scores(
     results : the table of cross-validation.
     chosen : the index of every rule.
     """
-    ax = new_axes("Tuned.plot") if ax is None else ax
+    ax = axes_for(ax, "Tuned.plot")
     sign = -1.0 if is_loss else 1.0
     alphas, error = results["param_alpha"], results["sem_test_score"]
     mean = sign * results["mean_test_score"]

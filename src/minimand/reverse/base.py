@@ -13,7 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._base.parameters import NamesParameters, extend_constructor
 from .._base.typing import ArrayLike
-from .._base.watch import StoppedError, interrupt, reason, stoppable, watching
+from .._base.watch import (
+    StoppedError,
+    Watch,
+    carried_through,
+    interrupt,
+    reason,
+    stoppable,
+    watching,
+)
 from ..certificate import Certificate, Kind, bounded
 from ..estimators.callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from ..estimators.settings import check_callbacks, check_limits, check_seed
@@ -136,8 +144,8 @@ class Course:
     ...     self.labels_, self.history_ = labels, course.history
     ...     self.certificate_ = course.certificate(primal, bound, "relaxation", rounding, scale)
 
-    Work that must be done after a stop too (a final pass, the bound) belongs into
-    ``with undisturbed():``, inside which nothing is told to stop.
+    Work that must be done after a stop too (a final pass) belongs into ``with undisturbed():``,
+    inside which nothing is told to stop but a bound that is computed by `within_limits`.
 
     Parameters
     ----------
@@ -174,6 +182,7 @@ class Course:
         self.history = History(solver, formula)
         self.stopped_by = ""
         self._scopes = ExitStack()
+        self._watch: Watch | None = None
 
     def __enter__(self) -> Self:
         estimator = self._estimator
@@ -234,6 +243,7 @@ class Course:
             interrupt()
         else:
             if any(answer is STOP for answer in answers):
+                assert self._watch is not None
                 self._watch.stop(CALLBACK)
         return self.stops()
 
@@ -273,6 +283,14 @@ class Course:
                     raise
         self.stops()
         return last[0]
+
+    def within_limits(self, bound: Callable[[], T]) -> T:
+        """The result of ``bound``, which the limits of the fit and Ctrl-C tell to end early.
+
+        Also inside ``undisturbed``: eigenvalues of large matrices may take longer than the search.
+        """
+        with watching(within=self._watch):
+            return carried_through(bound)
 
     def certificate(
         self,

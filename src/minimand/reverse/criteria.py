@@ -187,6 +187,8 @@ class Proof(Criterion):
     def value(self, k: int, results: list[Any]) -> tuple[float, float]:
         """The larger of the bounds of the certificate and, of vectors, of the closed form."""
         model = results[0]
+        if len(np.unique(model.labels_)) < k:  # fewer different rows than clusters
+            return float("nan"), float("nan")
         ratio = _proved_share(getattr(model, "certificate_", None))
         if getattr(self.estimator, "kernel", None) is None:
             ratio = float(np.fmax(ratio, _closed_form(matrix(self.X), model.labels_)))

@@ -33,6 +33,14 @@ def in_range(X: Any, *, reset: bool) -> Any:
     return with_finite_squares(X)
 
 
+def in_range_as_given(X: Any, *, reset: bool) -> Any:
+    """`in_range` of what a user passed: a frame or a list stays one, unless squares overflow."""
+    values = X if sparse.issparse(X) else np.asarray(X)
+    if in_range(values, reset=reset) is values:
+        return X
+    return X.astype(np.float64) if hasattr(X, "astype") else values.astype(np.float64)
+
+
 def refuse_tiny(X: Any) -> None:
     """Refuse rows of a fit whose squares all underflow, so that they would seem to be equal."""
     if 0 < _largest(X) < _LEAST[8]:

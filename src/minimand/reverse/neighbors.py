@@ -248,7 +248,7 @@ class KNNClassifier(ClassifierMixin, _Neighbours):
             up to ``n_neighbors``; the last one counts with what is missing.
         """
         y = self._learn(X, y, sample_weight, many=False)
-        data.check_labels(y)
+        data.check_labels(y, instead="KNNRegressor")
         self.classes_, self._codes = np.unique(y, return_inverse=True)
         return self
 

@@ -6,12 +6,24 @@ from typing import Any
 
 from .._base.typing import AnyArray, Array
 from ..metrics.silhouettes import silhouette_samples
+from ..report.figure import is_axes
 
 KINDS = ("clusters", "silhouettes")
 
 
-def check_kind(kind: Any) -> None:
-    """Refuse a picture that is not known."""
+def check_picture(model: Any, X: Any, kind: Any, *, kept: bool = False) -> None:
+    """Refuse a picture that is not known, and one without rows if the model has not ``kept`` them.
+
+    The first argument of other models' ``plot`` is the axes, so that they may come as X.
+    """
+    name = type(model).__name__
+    if is_axes(X):
+        raise TypeError(
+            f"{name}.plot takes X, the rows to draw, before the axes: call plot(X, ax=axes)"
+            + (", or plot(ax=axes)." if kept else ".")
+        )
+    if X is None and not kept:
+        raise TypeError(f"{name}.plot needs X, the rows to draw: the model does not keep them.")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind must be one of {list(KINDS)}, not {kind!r}.")
 

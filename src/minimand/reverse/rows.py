@@ -65,3 +65,13 @@ def in_double(X: Any) -> Any:
     """
     single = getattr(X, "dtype", None) == np.float32
     return X.astype(np.float64) if single and hasattr(X, "astype") else X
+
+
+def refuse_rows_apart(degrees: Array, what: str) -> None:
+    """Refuse new rows without affinity to any row of the fit, on which nothing can be based."""
+    apart = np.flatnonzero(~(degrees > 0))
+    if apart.size:
+        raise ValueError(
+            f"row {apart[0]} of X has no affinity to any row of the fit, so that it has no {what}: "
+            "leave such rows out, or take a wider kernel."
+        )

@@ -240,3 +240,44 @@ def test_nodes_without_weight_go_to_the_nearest_centre():
         model.fit(X, sample_weight=[1, 1, 1, 1, 0])
         assert model.labels_.tolist() == [0, 0, 1, 1, 1]
         assert (model.predict(X) == model.labels_).all()
+
+
+def test_the_limit_holds_for_the_bound_too(monkeypatch):
+    from minimand.certificate import relaxation
+
+    ring = sparse.diags_array([1.0] * 3, offsets=[-1, 0, 1], shape=(2001, 2001)).tocsr()
+    begun, whole = [], relaxation.krylov
+
+    def counted(*given):
+        for found in whole(*given):
+            begun.append(found)
+            yield found
+
+    monkeypatch.setattr(relaxation, "krylov", counted)
+    labels = np.arange(2001) * 3 // 2001
+    for model in (
+        mm.NormalizedCut(3, kernel="precomputed", init=labels),
+        mm.KMeans(3, random_state=0),
+    ):
+        begun.clear()
+        free = model.fit(ring).certificate_
+        assert len(begun) > 1
+        begun.clear()
+        with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
+            short = model.set_params(max_seconds=0).fit(ring).certificate_
+        assert len(begun) == 1
+        assert short.dual <= free.primal
+
+
+def test_new_rows_without_affinity_are_refused():
+    far = np.vstack([MOONS[:3], [[1e3, 1e3]]])
+    y = np.where(np.arange(len(MOON)) < 20, MOON, -1)
+    for model in (
+        mm.NormalizedCut(2, kernel=mm.RBF(0.5), random_state=0).fit(MOONS),
+        mm.GraphClassifier(kernel=mm.RBF(0.5)).fit(MOONS, y),
+        mm.NormalizedPCA(2, kernel=mm.RBF(0.5)).fit(MOONS),
+    ):
+        answer = getattr(model, "predict", None) or model.transform
+        assert len(answer(far[:3])) == 3
+        with pytest.raises(ValueError, match="row 3 of X has no affinity to any row of the fit"):
+            answer(far)

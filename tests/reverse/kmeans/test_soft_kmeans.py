@@ -112,8 +112,10 @@ def test_a_row_on_a_centre_belongs_to_it():
     ("parameters", "words"),
     [
         ({"form": "hard"}, "form='hard' is not known"),
-        ({"temperature": 0.0}, "temperature must be positive"),
-        ({"exponent": 1.0}, "exponent must be above 1"),
+        ({"temperature": 0.0}, "temperature must be a finite number > 0"),
+        ({"temperature": -1}, "temperature must be a finite number > 0"),
+        ({"exponent": 1.0}, "exponent must be a finite number > 1"),
+        ({"init": [[0.0, 1.0], [np.nan, 1.0]], "n_clusters": 2}, "init must .* with NaN"),
         ({"n_clusters": 99}, "n_samples=20 should be >= n_clusters=99"),
     ],
 )

@@ -77,8 +77,11 @@ def check_x(estimator: Any, X: ArrayLike) -> Any:
     )
 
 
-def check_labels(y: AnyArray) -> None:
-    """Y must hold labels of one type: strings, booleans, whole numbers, but no measurements."""
+def check_labels(y: AnyArray, instead: str = "Regressor") -> None:
+    """Y must hold labels of one type: strings, booleans, whole numbers, but no measurements.
+
+    ``instead`` is the model for measurements, which the message names.
+    """
     if y.dtype.kind == "O":
         refuse_mixed(y, "y")
     if few_labels(y) is not None:
@@ -89,7 +92,7 @@ def check_labels(y: AnyArray) -> None:
         kind = "continuous" if y.dtype.kind == "f" else "unknown"
         raise ValueError(
             f"y holds no class labels (Unknown label type: {kind}): pass strings, booleans or "
-            "whole numbers, or use minimand.Regressor for a continuous y."
+            f"whole numbers, or use minimand.{instead} for a continuous y."
         ) from error
 
 

@@ -20,7 +20,7 @@ from ...kernels import REGISTRY
 from ...kernels.rows import count
 from ..base import Course, FitsRows, Limits
 from ..factors import factor_of
-from ..rows import in_double, kernel_rows, row_weights
+from ..rows import in_double, kernel_rows, refuse_rows_apart, row_weights
 from .normalized_fits import (
     EXACT,
     Normalized,
@@ -244,13 +244,9 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
         else:
             sums = self.kernel_.times(self.kernel_.rows(X), self._rows, self._weighted)
         whole = sums[:, -1:]
-        far = np.flatnonzero(~(whole[:, 0] > 0))
-        if far.size and refuse:
-            raise ValueError(
-                f"row {far[0]} of X has no affinity to any row of the fit, so that it has no "
-                "outputs: leave such rows out, or take a wider kernel."
-            )
-        whole[far] = np.nan
+        if refuse:
+            refuse_rows_apart(whole[:, 0], "outputs")
+        whole[~(whole > 0)] = np.nan
         return np.asarray(sums[:, :-1] / whole)
 
     def judged(self, X: Any, sample_weight: ArrayLike = None) -> Certificate:

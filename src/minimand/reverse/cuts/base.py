@@ -18,7 +18,7 @@ from ...estimators.settings import check_real
 from ...kernels import REGISTRY as KERNELS
 from ...kernels import Kernel
 from ..base import Course, FitsRows
-from ..pictures import check_kind, silhouettes
+from ..pictures import check_picture, silhouettes
 from .alternation import Clusters, Task, alternate, clusters_of, filled, in_order, seeded
 from .starts import in_few_groups, spectral_starts, two_directions
 
@@ -176,19 +176,20 @@ class KernelClusters(ClusterMixin, FitsRows):
         from ...report.clusters import plot_clusters
 
         check_is_fitted(self, "labels_")
-        check_kind(kind)
+        check_picture(self, X, kind, kept=True)
         found = self.certificate_
         known = "proved optimal" if found.kind == "global" else f"none is below {found.dual:.4g}"
+        what = f"{type(self).__name__}.plot"
         title = f"objective {found.primal:.4g}, {known}"
         if X is None and kind == "silhouettes":
             raise ValueError("kind='silhouettes' needs X, the rows of the fit.")
         if X is None:
-            return plot_clusters(self._places(), self.labels_, embedded=True, title=title, ax=ax)
+            places = self._places()
+            return plot_clusters(places, self.labels_, embedded=True, title=title, what=what, ax=ax)
         if _num_samples(X) != self.labels_.size:
             raise ValueError(
                 f"X must hold the {self.labels_.size} rows of the fit, but has {_num_samples(X)}."
             )
         if kind == "silhouettes":
-            what = f"{type(self).__name__}.plot"
             return silhouettes(X, self.labels_, what, kernel=self._kernel_of_pairs(), ax=ax)
-        return plot_clusters(X, self.labels_, title=title, ax=ax)
+        return plot_clusters(X, self.labels_, title=title, what=what, ax=ax)

@@ -29,6 +29,7 @@ from ...estimators.inputs.kinds import as_labels
 from ...estimators.settings import check_callbacks, check_real
 from ...estimators.summary import Summarised
 from ...kernels import Precomputed
+from ..rows import refuse_rows_apart
 from .affinities import affinity_of
 from .spread import spread_from
 
@@ -185,10 +186,11 @@ class GraphClassifier(NamesParameters, CallbackSupportMixin, ClassifierMixin, Su
         X = self._affinity.read(self, X, reset=False)
         columns = np.column_stack([self._columns, np.ones(len(self._columns))])
         found, equal = self._affinity.times(X, columns)
-        degrees = found[:, -1:]
-        share = np.divide(self._spread, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-        rows = share * found[:, :-1]
-        rows[equal >= 0] = self._columns[equal[equal >= 0]]
+        known = equal >= 0
+        degrees = np.where(known, 1.0, found[:, -1])
+        refuse_rows_apart(degrees, "label")
+        rows = self._spread * found[:, :-1] / degrees[:, None]
+        rows[known] = self._columns[equal[known]]
         return np.ascontiguousarray(rows)
 
     def decision_function(self, X: ArrayLike) -> Array:
@@ -261,7 +263,7 @@ def _checked(labels: AnyArray, known: BoolArray) -> AnyArray:
     """The labelled rows; at least two classes must occur among them."""
     rows = np.flatnonzero(known)
     if not rows.size or len(set(labels[rows].tolist())) < 2:
-        found = "no label" if not rows.size else f"1 class, {labels[rows[0]]!r},"
+        found = "no label" if not rows.size else f"1 class, {labels[rows].tolist()[0]!r},"
         raise ValueError(
             f"y holds {found} beside −1, None and NaN, which mark rows without a label: "
             "GraphClassifier needs labels of two classes."

@@ -128,7 +128,7 @@ class KernelKMeans(KernelClusters):
                 error = rounding_of(weights, self._sizes)
                 left = float(weights @ rest) if rest is not None else 0.0
                 self.inertia_ = max(found.value, 0.0) + left + error
-                bound = self._relaxed(task, rest)
+                bound = course.within_limits(lambda: self._relaxed(task, rest))
                 self.certificate_ = course.certificate(
                     self.inertia_,
                     min(max(bound.discarded - error, 0.0), self.inertia_),

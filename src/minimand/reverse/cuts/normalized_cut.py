@@ -14,7 +14,7 @@ from ...certificate import Certificate, Kind
 from ...kernels import REGISTRY, Kernel, Precomputed
 from ..base import Course, Limits
 from ..components.conversions import kernel_from_reverse
-from ..rows import row_weights
+from ..rows import refuse_rows_apart, row_weights
 from .affinities import affinity_of
 from .alternation import Clusters, Task
 from .base import KernelClusters
@@ -138,7 +138,8 @@ class NormalizedCut(KernelClusters):
             self._regression = scale[:, None] * coefs
 
     def _certified(self, course: Course, task: Task, weights: Array) -> Certificate:
-        kind, bound, rounding, certain = cut_bound(task, self.inertia_, weights)
+        found = course.within_limits(lambda: cut_bound(task, self.inertia_, weights))
+        kind, bound, rounding, certain = found
         return course.certificate(self.inertia_, bound, kind, rounding, certain=certain)
 
     def predict(self, X: ArrayLike) -> IntArray:
@@ -148,12 +149,13 @@ class NormalizedCut(KernelClusters):
         columns = self.dual_coef_.T if self._regression is None else self._regression
         weights = self._node_weights
         products, equal = self._affinity.times(X, np.column_stack([columns, weights]))
-        degrees = products[:, -1]
-        ratios = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+        known = equal >= 0
+        degrees = np.where(known, 1.0, products[:, -1])
+        refuse_rows_apart(degrees, "cluster")
+        ratios = 1.0 / degrees
         if self._regression is not None:
             return (products[:, :-1] * ratios[:, None]).argmax(axis=1).astype(np.int32)
         found = self._nearest(products[:, :-1], ratios)
-        known = equal >= 0
         found[known] = self.labels_[equal[known]]
         return found
 

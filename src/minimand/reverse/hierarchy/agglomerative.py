@@ -187,6 +187,11 @@ class Agglomerative(ClusterMixin, NamesParameters, Summarised):
         matplotlib Axes
         """
         check_is_fitted(self, "labels_")
+        if not isinstance(kind, str):
+            raise TypeError(
+                "Agglomerative.plot takes kind first, 'dendrogram' or 'clusters', not "
+                f"{type(kind).__name__}: the rows of the fit are known, and axes are ax=axes."
+            )
         if kind == "clusters" and self._pairs.vectors:
             from ...report.clusters import plot_clusters
 

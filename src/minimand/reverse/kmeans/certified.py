@@ -21,7 +21,8 @@ def certified(
     """By discarded eigenvalues; under Manhattan, by the best centres of these clusters."""
     noise = float(np.finfo(float).eps) * rows.shape[1] * abs(primal) + rows.rounding
     if rows.distance.by_sums:
-        bound, rounding, certain = lower_bound(rows, len(centers))
+        found = course.within_limits(lambda: lower_bound(rows, len(centers)))
+        bound, rounding, certain = found
         return course.certificate(
             primal, bound, "relaxation", rounding + noise, scale, certain=certain
         )

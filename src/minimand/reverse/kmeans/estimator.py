@@ -18,7 +18,7 @@ from ...certificate import Certificate
 from ...estimators.inputs import data
 from ...estimators.settings import check_whole
 from ..base import Course, FitsRows, Limits, warn_of_duplicates
-from ..pictures import check_kind, clusters_of_rows
+from ..pictures import check_picture, clusters_of_rows
 from .batches import MiniBatches
 from .certified import certified, judged
 from .distances import REGISTRY
@@ -288,13 +288,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
         rows.weights = data.check_weights(sample_weight, rows.shape[0])
         return judged(self, rows, self.cluster_centers_)
 
-    def plot(self, X: ArrayLike, ax: Any = None, *, kind: str = "clusters") -> Any:
+    def plot(self, X: ArrayLike = None, ax: Any = None, *, kind: str = "clusters") -> Any:
         """Draw rows, coloured by cluster, and centres on the first two principal components of X.
 
         ``kind="silhouettes"``: draw how much nearer each row is to its own cluster than to the next
         one. Needs matplotlib, the extra ``[plot]``; returns the axes.
         """
-        check_kind(kind)
+        check_picture(self, X, kind)
         rows, centers = self._new(X), self.cluster_centers_
         labels, name = rows.nearest(centers)[0], rows.distance.name
         return clusters_of_rows(

@@ -106,7 +106,7 @@ def _given(init: Any, k: int, n_features: int | None) -> Array:
     except (TypeError, ValueError) as error:
         raise ValueError(
             "init must be a name, a function or an array of finite numbers of shape (n_clusters, "
-            f"n_features), not {brief(init)}."
+            f"n_features), not {brief(init)}{_not_finite(init)}."
         ) from error
     centers = np.array(centers.toarray() if sparse.issparse(centers) else centers)
     if centers.shape[0] != k or n_features not in (None, centers.shape[1]):
@@ -116,6 +116,17 @@ def _given(init: Any, k: int, n_features: int | None) -> Array:
             "init must have a row for every cluster and a column for every feature."
         )
     return centers
+
+
+def _not_finite(init: Any) -> str:
+    """Which entries of centres are no finite numbers, in words; empty if all are, or none."""
+    try:
+        values = np.asarray(init.data if sparse.issparse(init) else init, dtype=float)
+    except (TypeError, ValueError):
+        return ""
+    if np.isnan(values).any():
+        return " with NaN"
+    return " with infinity" if np.isinf(values).any() else ""
 
 
 def _shares(rows: Rows) -> Array | None:

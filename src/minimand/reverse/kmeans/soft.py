@@ -19,7 +19,7 @@ from ...certificate import Certificate
 from ...estimators.inputs import data
 from ...estimators.settings import check_real, check_whole
 from ..base import Course, FitsRows, Limits
-from ..pictures import check_kind, clusters_of_rows
+from ..pictures import check_picture, clusters_of_rows
 from .bound import lower_bound
 from .distances import REGISTRY
 from .rows import Rows, rows_of_fit
@@ -195,10 +195,9 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_whole("n_clusters", self.n_clusters)
         if self.form not in ("gaussian", "fuzzy"):
             raise ValueError(f"form={self.form!r} is not known: pass 'gaussian' or 'fuzzy'.")
-        if self.temperature is not None and check_real("temperature", self.temperature, 0.0) == 0:
-            raise ValueError("temperature must be positive: at 0 it is KMeans.")
-        if check_real("exponent", self.exponent, 1.0) == 1:
-            raise ValueError("exponent must be above 1: at 1 it is KMeans.")
+        if self.temperature is not None:
+            check_real("temperature", self.temperature, 0.0, above=True)
+        check_real("exponent", self.exponent, 1.0, above=True)
         check_init(self.init, self.n_clusters)
 
     def _formed(self, rows: Rows, centers: Array) -> Form:
@@ -240,9 +239,9 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         rows = self._new(X, sample_weight)
         return -_pass(rows, self._form, self.cluster_centers_)[0]
 
-    def plot(self, X: ArrayLike, ax: Any = None, *, kind: str = "clusters") -> Any:
+    def plot(self, X: ArrayLike = None, ax: Any = None, *, kind: str = "clusters") -> Any:
         """Draw rows, coloured by the cluster of their largest share; ``kind`` as in `KMeans`."""
-        check_kind(kind)
+        check_picture(self, X, kind)
         rows, centers = self._new(X), self.cluster_centers_
         labels = self._shares(rows.X).argmax(axis=1)
         return clusters_of_rows(rows.X, labels, centers, "SoftKMeans.plot", kind=kind, ax=ax)
@@ -260,7 +259,7 @@ def _certified(
 ) -> Certificate:
     """The certificate, by the bound of hard clusters carried over to soft ones."""
     k = len(centers)
-    hard, rounding, certain = lower_bound(rows, k)
+    hard, rounding, certain = course.within_limits(lambda: lower_bound(rows, k))
     error = _rounding(rows, centers)
     bound = form.bound(hard, k, rows.total) - error
     return course.certificate(primal, bound, "relaxation", rounding + error, scale, certain=certain)

@@ -34,12 +34,21 @@ _LARGE_CUT = 3000  # nodes of a graph whose dual is looked at; safeguard: its ma
 
 
 def of_centres(
-    model: Any, X: Any, centres: Array, sample_weight: ArrayLike, *, thorough: bool
+    model: Any,
+    X: Any,
+    centres: Array,
+    sample_weight: ArrayLike,
+    *,
+    thorough: bool,
+    labels: IntArray | None = None,
 ) -> Certificate:
-    """The certificate of a model with Euclidean centres, on rows X: an array or a sparse matrix."""
+    """The certificate of a model with Euclidean centres, on rows X: an array or a sparse matrix.
+
+    Rows go to their nearest centre, unless ``labels`` are given.
+    """
     n, k = X.shape[0], centres.shape[0]
     weights = row_weights(sample_weight, n)
-    labels, squares = _assigned(X, centres)
+    labels, squares = _assigned(X, centres, labels)
     primal = float(weights @ squares)
     relaxed = top_of_rows(as_design(X), k - 1, weights=weights)
     points, equal = None, False
@@ -232,8 +241,8 @@ def _too_large(why: str) -> None:
     )
 
 
-def _assigned(X: Any, centres: Array) -> tuple[IntArray, Array]:
-    """The nearest centre of every row, and its squared distance, without cancellation."""
+def _assigned(X: Any, centres: Array, given: IntArray | None = None) -> tuple[IntArray, Array]:
+    """The nearest (or given) centre of every row, its squared distance without cancellation."""
     n = X.shape[0]
     labels, squares = np.zeros(n, dtype=np.int64), np.zeros(n)
     norms = np.einsum("ij,ij->i", centres, centres)
@@ -241,7 +250,10 @@ def _assigned(X: Any, centres: Array) -> tuple[IntArray, Array]:
     for start in range(0, n, size):
         some = slice(start, min(start + size, n))
         part = X[some]
-        near = (norms - 2.0 * np.asarray(part @ centres.T, dtype=float)).argmin(axis=1)
+        if given is None:
+            near = (norms - 2.0 * np.asarray(part @ centres.T, dtype=float)).argmin(axis=1)
+        else:
+            near = given[some]
         dense = part.toarray() if sparse.issparse(part) else np.asarray(part, dtype=float)
         left = dense - centres[near]
         labels[some], squares[some] = near, np.einsum("ij,ij->i", left, left)

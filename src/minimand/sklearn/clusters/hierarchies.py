@@ -17,6 +17,7 @@ from ...certificate import Certificate
 from ...certificate.relaxation import top_of_rows
 from ...estimators.inputs.matrix import is_plain
 from ...kernels.dissimilarity import dissimilarity_of
+from ...reverse.finite_squares import in_range_as_given
 from ...reverse.hierarchy.nearest import nearest_clusters, nearest_of
 
 
@@ -75,6 +76,7 @@ class BisectingKMeans(cluster.BisectingKMeans):
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
         """Divide the samples; see scikit-learn."""
+        X = in_range_as_given(X, reset=True)
         super().fit(X, y, sample_weight)
         if not is_plain(X):  # plain arrays were checked above, and need no conversion
             X = validate_data(self, X, reset=False, accept_sparse="csr")

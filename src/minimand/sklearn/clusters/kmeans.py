@@ -19,6 +19,7 @@ from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.matrix import is_plain
 from ...reverse.base import Course
+from ...reverse.finite_squares import in_range_as_given
 from ...reverse.kmeans.certified import certified
 from ...reverse.kmeans.distances import Euclidean
 from ...reverse.kmeans.lloyd import Lloyd, Null
@@ -147,6 +148,7 @@ max_no_improvement, init_size, n_init, reassignment_ratio
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
         """Find the clusters, as scikit-learn does, and bound how far they are from the best."""
         self.__dict__.pop("certificate_", None)
+        X = in_range_as_given(X, reset=True)
         super().fit(X, y, sample_weight)
         if not self.compute_labels:
             return self

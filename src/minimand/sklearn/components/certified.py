@@ -13,6 +13,7 @@ from ...certificate import Certificate, bounded
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_matrix, top_of_normalised
 from ...design import as_design
 from ...reverse.components.stream import ScatterStream
+from ...reverse.finite_squares import in_range_as_given
 
 _COLUMNS = 2000  # of data whose products are summed beside scikit-learn's updates; safeguard
 
@@ -51,6 +52,7 @@ class IncrementalPCA(decomposition.IncrementalPCA):
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Fit in batches of ``batch_size`` rows."""
+        X = in_range_as_given(X, reset=True)
         self._sums, self._in_fit = None, True
         overwritten = not self.copy and isinstance(X, np.ndarray)
         rows = np.copy(X) if overwritten else X
@@ -67,6 +69,7 @@ class IncrementalPCA(decomposition.IncrementalPCA):
         if self._in_fit:  # `fit` sums the products of all rows at once
             super().partial_fit(X, y, check_input=check_input)
             return self
+        X = in_range_as_given(X, reset=False)
         first = not getattr(self, "n_samples_seen_", 0)
         rows: Any = None if sparse.issparse(X) else np.array(X, dtype=float)
         super().partial_fit(X, y, check_input=check_input)
