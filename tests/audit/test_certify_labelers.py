@@ -78,8 +78,7 @@ def test_graphs_are_certified(loss, penalty):
 
 def test_what_cannot_be_certified_is_refused_in_one_sentence():
     model = mm.SequenceLabeler(alpha=0.1, weights="observed").fit(DICTS, Y)
-    with pytest.raises(ValueError, match="pass the data it was fitted on"):
-        mm.certify(model, DICTS[:3], Y[:3])
+    assert mm.certify(model, DICTS[:3], Y[:3]).gap >= 0
     with pytest.raises(ValueError, match="takes no offset"):
         mm.certify(model, DICTS, Y, offset=[0.0])
     with pytest.raises(TypeError, match="edges are for a GraphLabeler"):

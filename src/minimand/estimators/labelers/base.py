@@ -16,7 +16,6 @@ from ...solvers.structured.course import Trained
 from ..callbacks import CallbackSupportMixin, Relay, is_sklearn_callback
 from ..outcome import shortfall
 from ..summary import Summarised
-from .choices import Choices
 
 
 class Labelling(NamedTuple):
@@ -52,10 +51,11 @@ class Labeler(NamesParameters, CallbackSupportMixin, Summarised):
             setattr(self, name, value)
         return self
 
-    def _asked_for(self, choices: Choices, names: Iterable[str]) -> dict[str, Any]:
-        """The parameters that the problem of this fit was made from."""
+    def _asked_for(self, posed: Any, names: Iterable[str]) -> dict[str, Any]:
+        """What the problem of this fit was made from: parameters, and the masks that they gave."""
         own = {name: getattr(self, name) for name in names}
-        return own | {"loss": choices.loss, "penalty": choices.penalty}
+        choices = posed.choices
+        return own | {"loss": choices.loss, "penalty": choices.penalty, "masks": posed.masks}
 
     def _store(self, posed: Any, trained: Trained) -> None:
         """Keep the model."""

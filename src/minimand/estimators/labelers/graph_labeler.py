@@ -188,7 +188,7 @@ class GraphLabeler(Inspected, Labeler):
             "pairs_": found.pairs,
             "loss_": posed.choices.loss,
             "_edges": self.edge_features,
-            "_asked": self._asked_for(posed.choices, _OF_THE_PROBLEM),
+            "_asked": self._asked_for(posed, _OF_THE_PROBLEM),
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge

@@ -213,7 +213,7 @@ class SequenceLabeler(Inspected, Labeler):
             "stop_": stop,
             "loss_": posed.choices.loss,
             "_edges": posed.edges,
-            "_asked": self._asked_for(posed.choices, _OF_THE_PROBLEM),
+            "_asked": self._asked_for(posed, _OF_THE_PROBLEM),
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge

@@ -26,7 +26,7 @@ from ..labels import (
     refuse_single,
     refuse_unknown,
 )
-from ..structure import allowed, cost_table, observed_on_edges, observed_weights
+from ..structure import Masks, cost_table, masks_of, observed_on_edges
 from ..tokens import GRAPH, learn, read, refuse_empty
 from .inputs import Given, given_graphs
 
@@ -48,6 +48,7 @@ class GraphPosed:
     features: Any
     choices: Choices
     alpha: float
+    masks: Masks
 
     def weights(self, w: Array) -> GraphWeights:
         """The vector of all weights as the estimator stores them."""
@@ -194,8 +195,8 @@ def _posed(
         rows = stack([one, rows])
         rows = sparse.csr_array(rows) if sparse.issparse(rows) else np.ascontiguousarray(rows)
     seen = observed_on_edges(codes, topology.edges, k, directed=bool(labeler.directed))
-    sparing = labeler.weights == "observed"
-    legal = allowed(labeler.transitions, classes, seen)
+    masks = masks_of(labeler, matrix, codes, classes, seen)
+    legal = masks.allowed
     problem = GraphProblem(
         matrix,
         topology,
@@ -206,8 +207,8 @@ def _posed(
         hamming(codes, k) if table is None else np.ascontiguousarray(table[codes]),
         edge_features=rows,
         allowed_pairs=None if legal is None else _legal_pairs(legal, labeler.directed),
-        present_pairs=seen.transitions if sparing else None,
-        present=observed_weights(matrix, codes, k).T if sparing else None,
+        present_pairs=masks.present_pairs,
+        present=None if masks.present is None else masks.present.T,
         symmetric=not labeler.directed,
         l1=l1,
         words=words,
@@ -222,7 +223,7 @@ def _posed(
     elif problem.wide:
         words = f"{words}, relaxed for {len(problem.wide)} graphs"
         object.__setattr__(problem, "words", words)
-    return GraphPosed(problem, classes, features, choices, alpha)
+    return GraphPosed(problem, classes, features, choices, alpha, masks)
 
 
 def _legal_pairs(legal: Allowed, directed: bool) -> BoolArray:

@@ -14,7 +14,7 @@ from ....solvers.structured.problem import ChainProblem
 from ...inputs import data
 from ..choices import Choices
 from ..labels import distinct_labels, encode, label_lists, refuse_single, refuse_unknown
-from ..structure import allowed, cost_table, observed_pairs, observed_weights
+from ..structure import Masks, cost_table, masks_of, observed_pairs
 from ..tokens import Tokens, learn, lengths_of, names, read, refuse_empty, sequences
 from .edges import edge_rows
 
@@ -29,6 +29,7 @@ class Posed:
     choices: Choices
     alpha: float
     edges: Any
+    masks: Masks
 
     def continues(self, labeler: Any) -> bool:
         """Whether the weights of a fitted labeler are of the same labels and features."""
@@ -90,7 +91,7 @@ def problem_of(
     total = float(weights.sum())
     strengths = choices.strengths(total)
     seen = observed_pairs(codes, tokens.offsets, k)
-    sparing = labeler.weights == "observed"
+    masks = masks_of(labeler, tokens.matrix, codes, classes, seen)
     edges = edge_rows(labeler.edge_features, tokens.matrix, tokens.offsets)
     problem = ChainProblem(
         design=as_design(tokens.matrix),
@@ -101,12 +102,12 @@ def problem_of(
         l1=strengths.l1,
         l2=strengths.l2,
         ends=bool(labeler.ends),
-        allowed=allowed(labeler.transitions, classes, seen),
-        present=observed_weights(tokens.matrix, codes, k) if sparing else None,
-        present_transitions=seen.transitions if sparing else None,
+        allowed=masks.allowed,
+        present=masks.present,
+        present_transitions=masks.present_pairs,
         edges=None if edges is None else as_design(edges),
         cost=cost_table(labeler.cost, k),
         words=strengths.words,
     )
     alpha = 1.0 / total if choices.alpha is None else choices.alpha
-    return Posed(problem, classes, features, choices, alpha, labeler.edge_features)
+    return Posed(problem, classes, features, choices, alpha, labeler.edge_features, masks)
