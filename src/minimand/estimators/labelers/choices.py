@@ -124,7 +124,8 @@ def penalty_of(given: Any) -> Penalty:
 def penalty_parts(penalty: Penalty, alpha: float) -> tuple[float, float]:
     """l1 and l2 of a penalty that treats all weights alike; any other is refused."""
     try:
-        bound = penalty.bind(2, alpha).sum_over_features
+        coupled = penalty.couples_scores  # rows of weights, as the L21 norm does
+        bound = None if coupled else penalty.bind(2, alpha).sum_over_features
     except ValueError:  # weights or groups of so many features
         bound = None
     alike = bound is not None and bound.bounds is None

@@ -34,6 +34,12 @@ def masks_of(labeler: Any, matrix: Any, codes: IntArray, classes: AnyArray, seen
     )
 
 
+def edge_width(labeler: Any) -> int:
+    """How many features of edges a fitted labeler has weights for; 0 if its fit had no edge."""
+    weights = getattr(labeler, "edge_coef_", None)
+    return 0 if weights is None else len(weights)
+
+
 def observed_pairs(codes: IntArray, offsets: IntArray, k: int) -> Allowed:
     """The starts, steps and ends of sequences that occur."""
     seen = Allowed(np.zeros((k, k), bool), np.zeros(k, bool), np.zeros(k, bool))

@@ -37,13 +37,14 @@ class Tokens(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What a labeler labels, in words: the whole, and its parts."""
+    """What a labeler labels, in words: the whole, its parts, and what joins two of them."""
 
     whole: str
     part: str
+    link: str
 
 
-SEQUENCE, GRAPH = Unit("sequence", "token"), Unit("graph", "node")
+SEQUENCE, GRAPH = Unit("sequence", "token", "step"), Unit("graph", "node", "edge")
 
 
 def sequences(X: Any, unit: Unit = SEQUENCE) -> list[Any]:

@@ -17,6 +17,7 @@ from ....solvers.structured.max_margin.training import refuse_l1
 from ....solvers.structured.problem import Allowed
 from ...inputs import data
 from ..choices import LOSSES, Choices, check_common_choices, penalty_parts
+from ..edge_features import gathered
 from ..labels import (
     distinct_labels,
     encode,
@@ -26,7 +27,7 @@ from ..labels import (
     refuse_single,
     refuse_unknown,
 )
-from ..structure import Masks, cost_table, masks_of, observed_on_edges
+from ..structure import Masks, cost_table, edge_width, masks_of, observed_on_edges
 from ..tokens import GRAPH, learn, read, refuse_empty
 from .inputs import Given, given_graphs
 
@@ -124,7 +125,8 @@ def pose_graphs_again(
     refuse_unknown(labels, codes, classes)
     choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)
     parts = nodes.matrix, given.topology, codes
-    return _posed(SimpleNamespace(**asked), choices, parts, weights, classes, features)
+    known = SimpleNamespace(**asked, edge_width=edge_width(labeler))
+    return _posed(known, choices, parts, weights, classes, features)
 
 
 def posed_batch(
@@ -188,7 +190,9 @@ def _posed(
     l1, l2 = penalty_parts(choices.penalty, alpha)
     formula = choices.penalty.words(alpha)
     words = f"mean {choices.loss} loss of a graph" + (f" + {formula}" if formula != "0" else "")
-    rows = edge_rows_of(labeler.edge_features, matrix, topology)
+    rows = edge_rows_of(
+        labeler.edge_features, matrix, topology, getattr(labeler, "edge_width", None)
+    )
     if rows is not None:
         one = np.ones((rows.shape[0], 1))
         stack = sparse.hstack if sparse.issparse(rows) else np.hstack
@@ -236,21 +240,14 @@ def _legal_pairs(legal: Allowed, directed: bool) -> BoolArray:
     return table
 
 
-def edge_rows_of(function: Any, matrix: Any, topology: Topology) -> Any:
+def edge_rows_of(function: Any, matrix: Any, topology: Topology, width: int | None = None) -> Any:
     """The features that a user's function gives to edges; None without a function."""
     if function is None:
         return None
-    parts = []
-    for g in range(topology.n_graphs):
-        edges = topology.local_edges(g)
-        found = function(matrix[topology.nodes_of(g)], edges)
-        found = found if sparse.issparse(found) else np.asarray(found, dtype=np.float64)
-        if found.ndim != 2 or found.shape[0] != edges.shape[0]:
-            raise ValueError(
-                f"edge_features gave {brief(found)} for graph {g} with {edges.shape[0]} edges, but "
-                "must give a matrix with a row for each edge."
-            )
-        parts.append(found)
-    if any(map(sparse.issparse, parts)):
-        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
-    return np.concatenate(parts)
+    counts = np.bincount(topology.graph_of_edge, minlength=topology.n_graphs)
+    return gathered(
+        lambda g: function(matrix[topology.nodes_of(g)], topology.local_edges(g)),
+        counts,
+        GRAPH,
+        width,
+    )

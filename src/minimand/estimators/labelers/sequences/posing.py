@@ -14,7 +14,7 @@ from ....solvers.structured.problem import ChainProblem
 from ...inputs import data
 from ..choices import Choices
 from ..labels import distinct_labels, encode, label_lists, refuse_single, refuse_unknown
-from ..structure import Masks, cost_table, masks_of, observed_pairs
+from ..structure import Masks, cost_table, edge_width, masks_of, observed_pairs
 from ..tokens import Tokens, learn, lengths_of, names, read, refuse_empty, sequences
 from .edges import edge_rows
 
@@ -61,7 +61,8 @@ def pose_again(labeler: Any, X: Any, y: Any, sample_weight: Any) -> Posed:
     codes = encode(labels, classes)
     refuse_unknown(labels, codes, classes)
     choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)
-    return problem_of(SimpleNamespace(**asked), choices, tokens, codes, weights, classes, features)
+    known = SimpleNamespace(**asked, edge_width=edge_width(labeler))
+    return problem_of(known, choices, tokens, codes, weights, classes, features)
 
 
 def _kept(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[list[Any]], Array | None]:
@@ -92,7 +93,12 @@ def problem_of(
     strengths = choices.strengths(total)
     seen = observed_pairs(codes, tokens.offsets, k)
     masks = masks_of(labeler, tokens.matrix, codes, classes, seen)
-    edges = edge_rows(labeler.edge_features, tokens.matrix, tokens.offsets)
+    edges = edge_rows(
+        labeler.edge_features,
+        tokens.matrix,
+        tokens.offsets,
+        getattr(labeler, "edge_width", None),
+    )
     problem = ChainProblem(
         design=as_design(tokens.matrix),
         offsets=tokens.offsets,
@@ -105,7 +111,7 @@ def problem_of(
         allowed=masks.allowed,
         present=masks.present,
         present_transitions=masks.present_pairs,
-        edges=None if edges is None else as_design(edges),
+        edges=None if edges is None or not edges.shape[1] else as_design(edges),
         cost=cost_table(labeler.cost, k),
         words=strengths.words,
     )

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...._base.typing import Array, IntArray
 from ....design import as_design
 from ....outputs.chain import Chains, viterbi
+from ..structure import edge_width
 from ..tokens import read, sequences
 from .edges import edge_rows
 
@@ -55,8 +56,9 @@ def scored(labeler: Any, X: Any) -> Scored:
         return Scored(None, tokens.offsets)
     unary = as_design(tokens.matrix).matvec(np.ascontiguousarray(labeler.coef_.T))
     k, edges = labeler.classes_.size, None
-    rows = edge_rows(labeler._edges, tokens.matrix, runs)
-    if rows is not None:
+    width = edge_width(labeler)
+    if width:  # else none of the fit's sequences had a step
+        rows = edge_rows(labeler._edges, tokens.matrix, runs, width)
         weights = np.ascontiguousarray(labeler.edge_coef_.reshape(-1, k * k))
         edges = as_design(rows).matvec(weights).reshape(-1, k, k)
     chains = Chains(unary, runs, labeler.transitions_, labeler.start_, labeler.stop_, edges)
