@@ -6,6 +6,7 @@ import numpy as np
 import pandas
 import pytest
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 import minimand as mm
 from minimand.estimators.labelers.tokens import flattened
@@ -238,3 +239,25 @@ def test_what_does_not_fit_the_model_is_named():
     of_dicts = mm.SequenceLabeler(alpha=0.1).fit(dicts(X), Y)
     with pytest.raises(TypeError, match="fitted on feature dicts"):
         of_dicts.predict(X)
+
+
+@pytest.mark.parametrize("features", [None, StandardScaler()])
+def test_columns_of_frames_go_by_their_names(features):
+    rng = np.random.default_rng(0)
+    frames = [pandas.DataFrame(rng.normal(size=(4, 3)), columns=list("pqr")) for _ in range(9)]
+    labels = [np.where(frame["q"] > 0, "up", "down") for frame in frames]
+    edges = [[(0, 1), (1, 2), (2, 3)]] * len(frames)
+    other = [frame[["r", "q", "p"]] for frame in frames]
+    for model, more in (
+        (mm.SequenceLabeler(alpha=0.01, features=features), ()),
+        (mm.GraphLabeler(alpha=0.01, features=features), (edges,)),
+    ):
+        model.fit(frames, labels, *more)
+        assert model.feature_names_in_.tolist() == ["p", "q", "r"]
+        assert model.top_features("up", 1)[0].feature == "q"
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(other, *more)
+        with pytest.raises(ValueError, match=r"X\[1\] has the columns \['r', 'q', 'p'\]"):
+            model.fit([frames[0], *other[1:]], labels, *more)
+        model.fit([frame.to_numpy() for frame in frames], labels, *more)
+        assert not hasattr(model, "feature_names_in_")

@@ -104,7 +104,7 @@ def pose_graphs(
     """Check the data of a fit and write its problem."""
     given, labels, weights = _kept(X, y, edges, sample_weight)
     classes = distinct_labels(labels)
-    nodes, features = learn(given.nodes, labeler.features)
+    nodes, features = learn(given.nodes, labeler)
     refuse_single(classes)
     if nodes.matrix.shape[1] == 0:
         raise ValueError("X has 0 features: give nodes at least one, such as a column of ones.")
@@ -120,7 +120,7 @@ def pose_graphs_again(
     """The problem that a fitted labeler has on these data, by what its fit has stored."""
     given, labels, weights = _kept(X, y, edges, sample_weight)
     classes, features, asked = labeler.classes_, labeler.features_, labeler._asked
-    nodes = read(given.nodes, features, labeler.coef_.shape[1])
+    nodes = read(given.nodes, labeler)
     codes = encode(labels, classes)
     refuse_unknown(labels, codes, classes)
     choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)
@@ -149,11 +149,11 @@ def posed_batch(
     known: AnyArray | None = getattr(labeler, "classes_", None)
     if known is None:
         known = first_classes(labels, classes)
-        nodes, features = learn(given.nodes, labeler.features)
+        nodes, features = learn(given.nodes, labeler)
     else:
         refuse_other_classes(classes, known)
         features = labeler.features_
-        nodes = read(given.nodes, features, labeler.coef_.shape[1])
+        nodes = read(given.nodes, labeler)
     codes = encode(labels, known)
     refuse_unknown(labels, codes, known)
     return _posed(labeler, choices, (nodes.matrix, given.topology, codes), weights, known, features)

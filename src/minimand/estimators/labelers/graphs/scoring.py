@@ -30,7 +30,7 @@ def scored_graphs(labeler: Any, X: Any, edges: Any) -> Graphs:
     """Read graphs and score them with the weights of the fit."""
     check_is_fitted(labeler, "coef_")
     given = given_graphs(X, edges)
-    nodes = read(given.nodes, labeler.features_, labeler.coef_.shape[1])
+    nodes = read(given.nodes, labeler)
     unary = as_design(nodes.matrix).matvec(np.ascontiguousarray(labeler.coef_.T))
     pair = labeler.pairs_
     width = edge_width(labeler)

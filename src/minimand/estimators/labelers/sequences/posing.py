@@ -46,7 +46,7 @@ def pose(labeler: Any, choices: Choices, X: Any, y: Any, sample_weight: Any) -> 
     """Check the data of a fit and write its problem."""
     found, labels, weights = _kept(X, y, sample_weight)
     classes = distinct_labels(labels)
-    tokens, features = learn(found, labeler.features)
+    tokens, features = learn(found, labeler)
     refuse_single(classes)
     if tokens.matrix.shape[1] == 0:
         raise ValueError("X has 0 features: give tokens at least one, such as {'bias': 1}.")
@@ -57,7 +57,7 @@ def pose_again(labeler: Any, X: Any, y: Any, sample_weight: Any) -> Posed:
     """The problem that a fitted labeler has on these data, by what its fit has stored."""
     found, labels, weights = _kept(X, y, sample_weight)
     classes, features, asked = labeler.classes_, labeler.features_, labeler._asked
-    tokens = read(found, features, labeler.coef_.shape[1])
+    tokens = read(found, labeler)
     codes = encode(labels, classes)
     refuse_unknown(labels, codes, classes)
     choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)

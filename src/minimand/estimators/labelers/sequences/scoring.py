@@ -50,7 +50,7 @@ class Scored(NamedTuple):
 def scored(labeler: Any, X: Any) -> Scored:
     """Read sequences and score them with the weights of the fit."""
     check_is_fitted(labeler, "coef_")
-    tokens = read(sequences(X), labeler.features_, labeler.coef_.shape[1])
+    tokens = read(sequences(X), labeler)
     runs = np.unique(tokens.offsets)  # without sequences that have no token
     if runs.size == 1:
         return Scored(None, tokens.offsets)
