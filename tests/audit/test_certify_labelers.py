@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 
 import minimand as mm
 
@@ -133,6 +134,8 @@ def test_a_model_of_crfsuite_has_its_own_scales():
 def test_a_fit_of_crfsuite_is_not_better_than_ours():
     library = pytest.importorskip("sklearn_crfsuite")
     labels = [list(map(str, own)) for own in Y]
+    with pytest.raises(NotFittedError, match="not fitted"):
+        mm.certify(library.CRF(c2=1.0), DICTS, labels)
     crf = library.CRF(c2=1.0).fit(DICTS, labels)
     found = mm.certify(crf, DICTS, labels)
     alpha = 2.0 / len(X)

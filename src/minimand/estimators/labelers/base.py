@@ -73,7 +73,7 @@ class Labeler(NamesParameters, CallbackSupportMixin, Summarised):
                 trained = self._watched(train, self._control(extra, begun))
             self._store(posed, trained)
         if not trained.converged and trained.certificate.kind == "global":
-            text = shortfall(trained, float(self.tol), [])
+            text = shortfall(trained, float(self.tol), [], resumes=hasattr(self, "warm_start"))
             warnings.warn(f"{name}: {text}", ConvergenceWarning, stacklevel=4)
         return self
 

@@ -31,7 +31,14 @@ from .graphs.posing import (
 from .graphs.scoring import Decoded, best_of, scored_graphs
 from .graphs.training import TrainedSteps, learn_graph_batch, train_graphs
 from .inspection import Inspected, Neighbours
-from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
+from .labels import (
+    encode,
+    label_lists,
+    labellings_wanted,
+    refuse_unknown,
+    split,
+    warn_of_unknown,
+)
 from .tokens import GRAPH
 
 _OF_THE_PROBLEM = "transitions", "weights", "directed", "edge_features", "cost"
@@ -305,10 +312,9 @@ class GraphLabeler(Inspected, Labeler):
 
         Each has ``labels``, ``score`` and, for a CRF, ``probability``.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be an integer ≥ 1, not {k!r}.")
         graphs = scored_graphs(self, X, edges)
-        rows, values = k_best(graphs, int(k))
+        count = labellings_wanted(k, self.classes_.size, np.diff(graphs.topology.offsets))
+        rows, values = k_best(graphs, count)
         norms = log_partition(graphs) if self.loss_ == "crf" else None
         names = self.classes_.tolist()
         found = []

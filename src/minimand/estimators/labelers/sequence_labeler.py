@@ -24,7 +24,14 @@ from ..inputs import data
 from .base import Labeler, Labelling, has_probabilities
 from .choices import check_choices, for_crfsuite
 from .inspection import Inspected, Neighbours
-from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
+from .labels import (
+    encode,
+    label_lists,
+    labellings_wanted,
+    refuse_unknown,
+    split,
+    warn_of_unknown,
+)
 from .sequences.posing import Posed, pose, pose_again
 from .sequences.scoring import Scored, scored
 from .sequences.stream import learn_batch
@@ -300,12 +307,12 @@ class SequenceLabeler(Inspected, Labeler):
 
         Each has ``labels``, ``score`` and, for a CRF, ``probability``.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be an integer ≥ 1, not {k!r}.")
         found = scored(self, X)
+        count = labellings_wanted(k, self.classes_.size, np.diff(found.offsets))
         if not found.chains:
-            return [[] for _ in found.nothing()]
-        labels, values = k_best(found.chains, int(k))
+            sure = 1.0 if self.loss_ == "crf" else None
+            return [[Labelling([], 0.0, sure)] for _ in found.nothing()]
+        labels, values = k_best(found.chains, count)
         norms = log_partition(found.chains) if self.loss_ == "crf" else None
         named = [self._named(row, found) for row in labels]
         return found.labellings(named, values, norms, Labelling)

@@ -98,7 +98,14 @@ def _table_of_pairs(transitions: Any, classes: AnyArray) -> BoolArray | None:
     code = {label: number for number, label in enumerate(classes.tolist())}
     try:
         pairs = [(code[a], code[b]) for a, b in transitions]
-    except (KeyError, TypeError, ValueError):
+    except KeyError as error:
+        if {entry for pair in transitions for entry in pair} <= {0, 1}:  # tuples as rows of a table
+            return None
+        raise ValueError(
+            f"transitions has the label {error.args[0]!r}, which is not among the labels of y, "
+            f"{brief(classes.tolist())}."
+        ) from error
+    except (TypeError, ValueError):
         return None
     table = np.zeros((classes.size, classes.size), bool)
     for a, b in pairs:

@@ -172,7 +172,7 @@ def _mapped(action: Any, features: Any, sequences: list[Any], dicts: bool) -> An
         return action(rows)
     try:
         return action(rows)
-    except TypeError:
+    except (OverflowError, TypeError):  # whose feature `flattened` names
         return action([flattened(token) for token in rows])
 
 
@@ -260,7 +260,7 @@ def flattened(token: Mapping[Any, Any], within: str = "") -> dict[str, float]:
         if isinstance(value, str):
             found[f"{name}{SEPARATOR}{value}"] = 1.0
         elif isinstance(value, numbers.Real | np.bool_):
-            found[name] = float(value)
+            found[name] = _as_float(name, value)
         elif isinstance(value, Mapping):
             found.update(flattened(value, name + SEPARATOR))
         elif isinstance(value, Iterable) and all(isinstance(part, str) for part in value):
@@ -271,6 +271,16 @@ def flattened(token: Mapping[Any, Any], within: str = "") -> dict[str, float]:
                 "numbers, booleans, lists of texts, or dicts of these."
             )
     return found
+
+
+def _as_float(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(
+            f"X has a dict whose feature {name!r} is too large for a floating-point number: divide "
+            "it first."
+        ) from error
 
 
 # Matrices --------------------------------------------------------------------------------------
@@ -329,7 +339,7 @@ def _array(sequence: Any, place: int) -> Any:
         if array.dtype.kind == "c":
             raise ValueError("complex numbers")
         return check_array(sequence, dtype=np.float64, ensure_all_finite=False)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(
             f"X[{place}] is no (length × features) matrix of numbers ({_first_words(error)}): "
             "pass one, or a list of feature dicts."

@@ -16,7 +16,7 @@ from ....solvers.structured.graph_problem import GraphProblem, hamming
 from ....solvers.structured.max_margin.training import refuse_l1
 from ....solvers.structured.problem import Allowed
 from ...inputs import data
-from ..choices import LOSSES, Choices, check_common_choices, penalty_parts
+from ..choices import LOSSES, Choices, check_common_choices, check_flag, penalty_parts
 from ..edge_features import gathered
 from ..labels import (
     distinct_labels,
@@ -86,8 +86,7 @@ def check_graph_choices(labeler: Any) -> Choices:
         )
     penalty, alpha = check_common_choices(labeler)
     l1, l2 = penalty_parts(penalty, 1.0)
-    if not isinstance(labeler.directed, bool | np.bool_):
-        raise ValueError(f"directed must be True or False, not {labeler.directed!r}.")
+    check_flag("directed", labeler.directed)
     if labeler.edge_features is not None and not callable(labeler.edge_features):
         raise TypeError(
             "edge_features must be None or a function of the rows and edges of a graph, not "

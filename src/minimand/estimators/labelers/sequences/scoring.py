@@ -37,6 +37,8 @@ class Scored(NamedTuple):
         found, row = [], 0
         for place, length in enumerate(np.diff(self.offsets)):
             own: list[Any] = []
+            if not length:  # its only labelling has no label
+                own.append(kind([], 0.0, None if norms is None else 1.0))
             for rank, labels in enumerate(named if length else ()):
                 value = float(values[row, rank])
                 if np.isfinite(value):
