@@ -52,7 +52,7 @@ def certify(
         KMeans, MiniBatchKMeans, BisectingKMeans, PCA, IncrementalPCA and TruncatedSVD; or a
         `SequenceLabeler`, a `GraphLabeler`, sklearn-crfsuite's CRF or a pycrfsuite.Tagger.
     X, y, sample_weight, offset
-        The data it was fitted on.
+        The data it was fitted on; for our labelers any data with their labels and features.
     against : a fitted minimand estimator, a Certificate or "exact", optional
         A dual point to try beside those found here. With the dual point of a converged fit of the
         same problem, the gap is the model's true suboptimality. If the gap is not small, `certify`

@@ -108,6 +108,8 @@ class GraphLabeler(Inspected, Labeler):
     edge_coef_ : ndarray of shape (e, k, k)
         With ``edge_features`` only.
     features_ : transformer or None
+    feature_names_in_ : ndarray of str
+        Of data frames only.
     alpha_ : float
     certificate_ : Certificate
         For "perceptron": of the share of training graphs that are labelled wrong. Where a graph is
