@@ -81,7 +81,8 @@ MINIMAND_INLINE double add_exponentials(double own, const double* row, const dou
         exponential((own + load_some(row + b, k - b)) - load_some(shift + b, k - b));
     const Lanes term = load_some(factor + b, k - b) * power;
     store_some(terms + b, term, k - b);
-    sum += term;  // the factors of absent labels are zero
+    // Not the term itself: in lanes without a label it is exp(own) times zero, maybe no number.
+    sum += load_some(terms + b, k - b);
   }
   return sum_lanes(sum);
 }

@@ -148,6 +148,17 @@ def test_scores_of_any_size_are_safe_on_long_chains():
     assert values[0] <= log_partition(batch)[0] <= values[0] + n * np.log(k)
 
 
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+@pytest.mark.parametrize("size", [700.0, 710.0, 1e4])
+def test_large_scores_of_a_tree_have_their_marginals(k, size):
+    scores = np.zeros((3, k))
+    scores[1, 0] = size
+    found = Graphs(Topology([0, 3], [(0, 1), (1, 2)]), scores, np.zeros((k, k)))
+    expected = np.full((3, k), 1.0 / k)
+    expected[1] = np.arange(k) == 0
+    np.testing.assert_allclose(marginals(found), expected, atol=1e-12)
+
+
 def test_the_order_of_nodes_and_edges_does_not_matter():
     _, batch = _batch([SMALL_TREES[-5]], 3, per_edge=True)
     shape, n = batch.topology, batch.topology.n_nodes

@@ -7,9 +7,11 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._base.parameters import NamesParameters, merge_nested
+from ..._base.typing import IntArray
 from ..._base.watch import stoppable
 from ...solvers import Control
 from ...solvers.structured.course import Trained
@@ -32,6 +34,14 @@ def has_probabilities(labeler: Any) -> bool:
     if loss != "crf":
         raise AttributeError(f"loss={loss!r} has scores and no probabilities: take loss='crf'.")
     return True
+
+
+def labellings_wanted(k: Any, n_labels: int, lengths: IntArray) -> int:
+    """k, checked, or the number of labellings of the longest sequence if there are not as many."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k must be an integer ≥ 1, not {k!r}.")
+    longest = min(int(lengths.max()), 64)  # 2⁶⁴ labellings are more than anybody has room for
+    return min(int(k), int(n_labels) ** longest)
 
 
 class Labeler(NamesParameters, CallbackSupportMixin, Summarised):

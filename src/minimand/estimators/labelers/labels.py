@@ -136,14 +136,6 @@ def _first_unknown(y: list[list[Any]], codes: AnyArray) -> Any:
     return next(label for label, code in zip(flat, codes) if code < 0)
 
 
-def labellings_wanted(k: Any, n_labels: int, lengths: IntArray) -> int:
-    """k, checked, or the number of labellings of the longest sequence if there are not as many."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"k must be an integer ≥ 1, not {k!r}.")
-    longest = min(int(lengths.max()), 64)  # 2⁶⁴ labellings are more than anybody has room for
-    return min(int(k), int(n_labels) ** longest)
-
-
 def split(flat: Any, offsets: IntArray) -> list[Any]:
     """The parts of an array that belong to every sequence."""
     return [flat[a:b] for a, b in itertools.pairwise(offsets)]

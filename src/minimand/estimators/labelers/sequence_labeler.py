@@ -21,17 +21,10 @@ from ...solvers.structured.perceptron import TrainedPerceptron
 from ...solvers.structured.problem import ChainWeights
 from ..callbacks import with_callbacks
 from ..inputs import data
-from .base import Labeler, Labelling, has_probabilities
+from .base import Labeler, Labelling, has_probabilities, labellings_wanted
 from .choices import check_choices, for_crfsuite
 from .inspection import Inspected, Neighbours
-from .labels import (
-    encode,
-    label_lists,
-    labellings_wanted,
-    refuse_unknown,
-    split,
-    warn_of_unknown,
-)
+from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
 from .sequences.posing import Posed, pose, pose_again
 from .sequences.scoring import Scored, scored
 from .sequences.stream import learn_batch
