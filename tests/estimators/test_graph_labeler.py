@@ -286,3 +286,9 @@ def test_searches_split_lists_of_graphs_with_their_edges():
     search = GridSearchCV(mm.GraphLabeler(), {"alpha": [0.01, 10.0]}, cv=2).fit(X, y)
     assert search.best_params_ == {"alpha": 0.01}
     assert search.best_score_ > 0.8
+
+
+def test_a_callback_that_stops_a_fit_is_told_of():
+    model = mm.GraphLabeler(alpha=0.1, callbacks=[lambda state: mm.STOP])
+    with pytest.warns(ConvergenceWarning, match="fit without the callback that stopped it"):
+        model.fit(X0, Y0, E0)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas
 import pytest
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 import minimand as mm
 from minimand.estimators.labelers.tokens import flattened
@@ -115,7 +116,10 @@ def test_empty_sequences_have_no_labels():
     assert model.predict_proba([[], dicts(X)[1]])[0] == 1.0
     assert model.predict_marginals([[], dicts(X)[1]])[0].shape == (0, 2)
     assert model.log_likelihood([[], dicts(X)[1]], [[], ["b"]])[0] == 0.0
-    assert [len(best) for best in model.decode([[], dicts(X)[1]], k=2)] == [0, 2]
+    assert [len(best) for best in model.decode([[], dicts(X)[1]], k=2)] == [1, 2]
+    assert model.decode([[]]) == [[([], 0.0, 1.0)]]
+    steps = mm.SequenceLabeler("perceptron").fit(dicts(X), Y)
+    assert steps.decode([[]]) == [[([], 0.0, None)]]
 
 
 def test_nothing_of_the_callers_is_changed():
@@ -164,6 +168,9 @@ BAD = {
     "widths": ([X[0], np.ones((1, 3))], Y, r"X\[1\] has 3 features a row"),
     "no matrix": ([X[0], np.ones(1)], Y, r"X\[1\] is no \(length × features\) matrix"),
     "complex": ([X[0] * 1j, X[1]], Y, r"X\[0\] is no \(length × features\) matrix"),
+    "too large": ([[{"w": 10**400}, {}]], [["a", "b"]], "'w' is too large"),
+    "too large beside texts": ([[{"w": [], "v": 10**400}, {}]], [["a", "b"]], "'v' is too large"),
+    "too large in a list": ([[[10**400], [1]], X[1]], Y, r"X\[0\] is no \(length × features\)"),
     "an object as a value": ([[{"w": object()}, {}]], [["a", "b"]], "feature 'w' is <object"),
     "no dict": ([[{"w": 1}, 3]], [["a", "b"]], "holds 3 beside feature dicts"),
     "y none": (X, None, "requires y to be passed"),
@@ -190,17 +197,20 @@ def test_bad_data_get_one_sentence(case):
 PARAMETERS = {
     "loss": ({"loss": "hinge"}, "loss of SequenceLabeler must be one of"),
     "penalty": ({"penalty": "mcp"}, "treat all weights alike"),
+    "penalty of rows": ({"penalty": "l21"}, "treat all weights alike"),
     "weights of a penalty": ({"penalty": mm.L1(weights=[1.0, 2.0])}, "treat all weights alike"),
     "alpha": ({"alpha": -1.0}, "alpha must be a finite number"),
     "transitions": ({"transitions": "some"}, "transitions must be one of"),
     "table": ({"transitions": np.ones((3, 3))}, "transitions must be 'full'"),
     "weights": ({"weights": "some"}, "weights must be one of"),
     "edges": ({"edge_features": "before"}, "edge_features must be one of"),
-    "own edges": ({"edge_features": lambda x: x}, "a row for each of its"),
+    "own edges": ({"edge_features": lambda x: x}, "a row for each step"),
     "cost": ({"loss": "max_margin", "cost": np.ones((2, 2))}, "0 where the label is right"),
     "cost's shape": ({"loss": "max_margin", "cost": np.eye(3)}, r"cost must be a \(2, 2\) table"),
     "features": ({"features": "rbf"}, "no map of rows"),
     "kernel": ({"features": mm.RBF()}, "Nystrom"),
+    "ends": ({"ends": "yes"}, "ends must be True or False"),
+    "pairs": ({"transitions": [("a", "zz")]}, "'zz', which is not among the labels of y"),
     "tol": ({"tol": -1}, "tol must be"),
     "max_iter": ({"max_iter": 0}, "max_iter must be"),
     "callbacks": ({"callbacks": 3}, "callbacks must be a list"),
@@ -237,3 +247,33 @@ def test_what_does_not_fit_the_model_is_named():
     of_dicts = mm.SequenceLabeler(alpha=0.1).fit(dicts(X), Y)
     with pytest.raises(TypeError, match="fitted on feature dicts"):
         of_dicts.predict(X)
+
+
+@pytest.mark.parametrize("features", [None, StandardScaler()])
+def test_columns_of_frames_go_by_their_names(features):
+    rng = np.random.default_rng(0)
+    frames = [pandas.DataFrame(rng.normal(size=(4, 3)), columns=list("pqr")) for _ in range(9)]
+    labels = [np.where(frame["q"] > 0, "up", "down") for frame in frames]
+    edges = [[(0, 1), (1, 2), (2, 3)]] * len(frames)
+    other = [frame[["r", "q", "p"]] for frame in frames]
+    for model, more in (
+        (mm.SequenceLabeler(alpha=0.01, features=features), ()),
+        (mm.GraphLabeler(alpha=0.01, features=features), (edges,)),
+    ):
+        model.fit(frames, labels, *more)
+        assert model.feature_names_in_.tolist() == ["p", "q", "r"]
+        assert model.top_features("up", 1)[0].feature == "q"
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(other, *more)
+        with pytest.raises(ValueError, match=r"X\[1\] has the columns \['r', 'q', 'p'\]"):
+            model.fit([frames[0], *other[1:]], labels, *more)
+        model.fit([frame.to_numpy() for frame in frames], labels, *more)
+        assert not hasattr(model, "feature_names_in_")
+
+
+def test_no_more_labellings_are_looked_for_than_there_are():
+    sequences = mm.SequenceLabeler(alpha=0.1).fit(X, Y)
+    graphs = mm.GraphLabeler(alpha=0.1).fit(X, Y, [[(0, 1)], []])
+    for found in (sequences.decode(X, k=10**15), graphs.decode(X, [[(0, 1)], []], k=10**15)):
+        assert [len(own) for own in found] == [4, 2]
+        np.testing.assert_allclose([sum(one.probability for one in own) for own in found], 1.0)

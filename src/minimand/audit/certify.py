@@ -52,7 +52,7 @@ def certify(
         KMeans, MiniBatchKMeans, BisectingKMeans, PCA, IncrementalPCA and TruncatedSVD; or a
         `SequenceLabeler`, a `GraphLabeler`, sklearn-crfsuite's CRF or a pycrfsuite.Tagger.
     X, y, sample_weight, offset
-        The data it was fitted on.
+        The data it was fitted on; for our labelers any data with their labels and features.
     against : a fitted minimand estimator, a Certificate or "exact", optional
         A dual point to try beside those found here. With the dual point of a converged fit of the
         same problem, the gap is the model's true suboptimality. If the gap is not small, `certify`
@@ -79,9 +79,9 @@ def certify(
         that was found, which may take some minutes for 2000 rows.
     max_seconds : float, optional
         The time after which the fit that `certify` makes itself, or the search of
-        ``thorough=True``, is stopped; the bound so far is valid, but looser. Not for labelers,
-        batches and `HardMargin`. Ctrl-C does the same for clusterings, and raises `Interrupted`,
-        whose ``result`` is the certificate.
+        ``thorough=True``, is stopped; the bound so far is valid, but looser. Not for batches
+        and `HardMargin`. Ctrl-C does the same, and raises `Interrupted`, whose ``result`` is the
+        certificate.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def certify(
     if _is_labeler(model):
         from .labelings import certify_labeler  # which few models need
 
-        return certify_labeler(model, X, y, sample_weight, edges, against)
+        return certify_labeler(model, X, y, sample_weight, edges, against, max_seconds)
     if isinstance(model, HardMargin):
         return model.judged(X, y)[1]
     if isinstance(model, Estimator):
@@ -138,10 +138,10 @@ def _check_call(
     X, y, sample_weight, offset = given
     if max_seconds is not None:
         check_real("max_seconds", max_seconds, low=0.0)
-        if batches is not None or _is_judged_alone(model):
+        if batches is not None or isinstance(model, HardMargin):
             raise TypeError(
-                "max_seconds is for models of a mean loss and a penalty, judged on X and y, and "
-                "for clusterings: leave it out."
+                "max_seconds is for models of a mean loss and a penalty, judged on X and y, for "
+                "labelers and for clusterings: leave it out."
             )
     if batches is not None:
         return
@@ -165,11 +165,6 @@ def _check_call(
 
 def _is_labeler(model: Any) -> bool:
     return isinstance(model, Labeler) or type(model).__module__.partition(".")[0] in _CRFSUITE
-
-
-def _is_judged_alone(model: Any) -> bool:
-    """Whether the model is judged without a fit of the same problem."""
-    return _is_labeler(model) or isinstance(model, HardMargin)
 
 
 def _with_scale(model: Any, given: Given, against: Any, max_seconds: float | None) -> Certificate:

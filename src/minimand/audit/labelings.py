@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import ArrayLike
-from .._base.watch import interruption
+from .._base.watch import interruption, watching
 from ..certificate import Certificate
 from ..estimators.labelers.graph_labeler import GraphLabeler
 from ..estimators.labelers.sequence_labeler import SequenceLabeler
@@ -16,30 +16,41 @@ from .foreign import crfsuite
 
 
 def certify_labeler(
-    model: Any, X: Any, y: Any, sample_weight: ArrayLike, edges: Any, against: Any
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike,
+    edges: Any,
+    against: Any,
+    max_seconds: float | None,
 ) -> Certificate:
-    """The certificate of a fitted labeler on sequences or graphs."""
+    """The certificate of a fitted labeler on sequences or graphs.
+
+    After Ctrl-C it is the ``result`` of `Interrupted`, with the bound so far.
+    """
     if edges is not None and not isinstance(model, GraphLabeler):
         raise TypeError(f"edges are for a GraphLabeler: leave them out for {type(model).__name__}.")
-    try:
+    with watching() as watch:
         if isinstance(model, GraphLabeler):
-            return _of_graphs(model, X, y, sample_weight, edges, against)
-        return _of_sequences(model, X, y, sample_weight, against)
-    except KeyboardInterrupt as stopped:
-        raise interruption("certify", None, None) from stopped
+            found = _of_graphs(model, (X, y, edges, sample_weight), against, max_seconds)
+        else:
+            found = _of_sequences(model, (X, y, sample_weight), against, max_seconds)
+    if watch.interrupted:
+        raise interruption("certify", found, found)
+    return found
 
 
 def _of_sequences(
-    model: Any, X: Any, y: Any, sample_weight: ArrayLike, against: Any
+    model: Any, data: tuple[Any, Any, ArrayLike], against: Any, max_seconds: float | None
 ) -> Certificate:
     """The certificate, by the weights of the model and of ``against`` if there is one."""
     if against is not None and not isinstance(against, SequenceLabeler):
         raise TypeError("against must be a fitted SequenceLabeler: its weights prove a bound.")
     if isinstance(model, SequenceLabeler):
         check_is_fitted(model, "coef_")
-        posed, loss, weights = model._posed_again(X, y, sample_weight), model.loss_, model._weights
+        posed, loss, weights = model._posed_again(*data), model.loss_, model._weights
     else:
-        posed, weights = crfsuite.posed(model, X, y, sample_weight, against)
+        posed, weights = crfsuite.posed(model, *data, against)
         loss = "crf"
     others = []
     if against is not None:
@@ -52,14 +63,17 @@ def _of_sequences(
             "the model has weights of features or transitions that do not occur in X and y: pass "
             "the data it was fitted on."
         )
-    return judge_chains(posed.problem, weights, loss, others)
+    return judge_chains(posed.problem, weights, loss, others, max_seconds=max_seconds)
 
 
 def _of_graphs(
-    model: GraphLabeler, X: Any, y: Any, sample_weight: ArrayLike, edges: Any, against: Any
+    model: GraphLabeler,
+    data: tuple[Any, Any, Any, ArrayLike],
+    against: Any,
+    max_seconds: float | None,
 ) -> Certificate:
     if against is not None:
         raise TypeError("a GraphLabeler is certified without against: leave it out.")
     check_is_fitted(model, "coef_")
-    posed = model._posed_again(X, y, edges, sample_weight)
-    return judge_graphs(posed.problem, posed.vector(model), model.loss_)
+    posed = model._posed_again(*data)
+    return judge_graphs(posed.problem, posed.vector(model), model.loss_, max_seconds=max_seconds)

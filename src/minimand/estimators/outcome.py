@@ -170,6 +170,7 @@ def shortfall(
     *,
     uneven: bool = False,
     penalised: bool = False,
+    resumes: bool = True,
 ) -> str:
     """What a fit that stopped short has reached, and what may help."""
     found = solution.certificate
@@ -183,11 +184,13 @@ def shortfall(
         f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
         f"{counted(found.iterations, 'iteration')} and {counted(found.passes, 'pass')} with a "
         f"relative gap of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
-        f"{_advice(solution, others, uneven, penalised)}."
+        f"{_advice(solution, others, uneven, penalised, resumes)}."
     )
 
 
-def _advice(solution: Ended, others: list[str], uneven: bool, penalised: bool) -> str:
+def _advice(
+    solution: Ended, others: list[str], uneven: bool, penalised: bool, resumes: bool
+) -> str:
     """What may help, by what stopped the fit."""
     from ..solvers import Sgd
     from ..solvers.stochastic.training import HELD_OUT
@@ -196,6 +199,8 @@ def _advice(solution: Ended, others: list[str], uneven: bool, penalised: bool) -
         advice = "add a penalty"  # more time or a larger tol would not help
     elif solution.stopped_by == CALLBACK:
         advice = "fit again with warm_start=True to go on from here"
+        if not resumes:
+            advice = "fit without the callback that stopped it to get nearer"
     elif solution.stopped_by == HELD_OUT:
         advice = "set early_stopping=False to train for all epochs"
     elif solution.solver == Sgd.name:

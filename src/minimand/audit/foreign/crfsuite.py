@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import NotFittedError
 
 from ..._base.typing import ArrayLike
 from ...estimators.labelers.choices import check_choices
@@ -48,7 +48,8 @@ def posed(
         raise TypeError(
             f"cannot certify {type(model).__name__}: pass a CRF or a Tagger of CRFsuite."
         )
-    check_is_fitted(model, "tagger_")
+    if getattr(model, "tagger_", None) is None:  # a property, which is None before the fit
+        raise NotFittedError(f"This {type(model).__name__} is not fitted yet: call fit first.")
     if model.algorithm not in _LIKELIHOODS or model.min_freq:
         raise ValueError(
             "cannot certify a CRF with algorithm other than 'lbfgs' and 'l2sgd', or with min_freq: "

@@ -7,16 +7,17 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._base.parameters import NamesParameters, merge_nested
+from ..._base.typing import IntArray
 from ..._base.watch import stoppable
 from ...solvers import Control
 from ...solvers.structured.course import Trained
 from ..callbacks import CallbackSupportMixin, Relay, is_sklearn_callback
 from ..outcome import shortfall
 from ..summary import Summarised
-from .choices import Choices
 
 
 class Labelling(NamedTuple):
@@ -33,6 +34,14 @@ def has_probabilities(labeler: Any) -> bool:
     if loss != "crf":
         raise AttributeError(f"loss={loss!r} has scores and no probabilities: take loss='crf'.")
     return True
+
+
+def labellings_wanted(k: Any, n_labels: int, lengths: IntArray) -> int:
+    """k, checked, or the number of labellings of the longest sequence if there are not as many."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k must be an integer ≥ 1, not {k!r}.")
+    longest = min(int(lengths.max()), 64)  # 2⁶⁴ labellings are more than anybody has room for
+    return min(int(k), int(n_labels) ** longest)
 
 
 class Labeler(NamesParameters, CallbackSupportMixin, Summarised):
@@ -52,10 +61,11 @@ class Labeler(NamesParameters, CallbackSupportMixin, Summarised):
             setattr(self, name, value)
         return self
 
-    def _asked_for(self, choices: Choices, names: Iterable[str]) -> dict[str, Any]:
-        """The parameters that the problem of this fit was made from."""
+    def _asked_for(self, posed: Any, names: Iterable[str]) -> dict[str, Any]:
+        """What the problem of this fit was made from: parameters, and the masks that they gave."""
         own = {name: getattr(self, name) for name in names}
-        return own | {"loss": choices.loss, "penalty": choices.penalty}
+        choices = posed.choices
+        return own | {"loss": choices.loss, "penalty": choices.penalty, "masks": posed.masks}
 
     def _store(self, posed: Any, trained: Trained) -> None:
         """Keep the model."""
@@ -73,7 +83,7 @@ class Labeler(NamesParameters, CallbackSupportMixin, Summarised):
                 trained = self._watched(train, self._control(extra, begun))
             self._store(posed, trained)
         if not trained.converged and trained.certificate.kind == "global":
-            text = shortfall(trained, float(self.tol), [])
+            text = shortfall(trained, float(self.tol), [], resumes=hasattr(self, "warm_start"))
             warnings.warn(f"{name}: {text}", ConvergenceWarning, stacklevel=4)
         return self
 

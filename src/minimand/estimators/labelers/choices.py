@@ -87,6 +87,7 @@ def check_choices(labeler: Any) -> Choices:
             f"loss of SequenceLabeler must be one of {list(LOSSES)}, not {labeler.loss!r}."
         )
     penalty, alpha = check_common_choices(labeler)
+    check_flag("ends", labeler.ends)
     edges = labeler.edge_features
     if edges is not None and not callable(edges):
         _check_word("edge_features", edges, _EDGES, "None, or a function of a sequence's rows")
@@ -95,6 +96,12 @@ def check_choices(labeler: Any) -> Choices:
     if labeler.loss == "perceptron" and edges is not None:
         raise ValueError("edge_features need loss='crf' or 'max_margin': leave them out.")
     return Choices(labeler.loss, penalty, alpha)
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, not {value!r}.")
 
 
 def _check_word(name: str, value: Any, words: tuple[str, ...], more: str = "") -> None:
@@ -124,7 +131,8 @@ def penalty_of(given: Any) -> Penalty:
 def penalty_parts(penalty: Penalty, alpha: float) -> tuple[float, float]:
     """l1 and l2 of a penalty that treats all weights alike; any other is refused."""
     try:
-        bound = penalty.bind(2, alpha).sum_over_features
+        coupled = penalty.couples_scores  # rows of weights, as the L21 norm does
+        bound = None if coupled else penalty.bind(2, alpha).sum_over_features
     except ValueError:  # weights or groups of so many features
         bound = None
     alike = bound is not None and bound.bounds is None

@@ -18,7 +18,7 @@ from ...solvers.history import History
 from ...solvers.structured.course import Trained
 from ..callbacks import with_callbacks
 from ..inputs import data
-from .base import Labeler, Labelling, has_probabilities
+from .base import Labeler, Labelling, has_probabilities, labellings_wanted
 from .choices import for_crfsuite
 from .graphs.posing import (
     GraphPosed,
@@ -101,6 +101,8 @@ class GraphLabeler(Inspected, Labeler):
     edge_coef_ : ndarray of shape (e, k, k)
         With ``edge_features`` only.
     features_ : transformer or None
+    feature_names_in_ : ndarray of str
+        Of data frames only.
     alpha_ : float
     certificate_ : Certificate
         For "perceptron": of the share of training graphs that are labelled wrong. Where a graph is
@@ -188,7 +190,7 @@ class GraphLabeler(Inspected, Labeler):
             "pairs_": found.pairs,
             "loss_": posed.choices.loss,
             "_edges": self.edge_features,
-            "_asked": self._asked_for(posed.choices, _OF_THE_PROBLEM),
+            "_asked": self._asked_for(posed, _OF_THE_PROBLEM),
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge
@@ -305,10 +307,9 @@ class GraphLabeler(Inspected, Labeler):
 
         Each has ``labels``, ``score`` and, for a CRF, ``probability``.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be an integer ≥ 1, not {k!r}.")
         graphs = scored_graphs(self, X, edges)
-        rows, values = k_best(graphs, int(k))
+        count = labellings_wanted(k, self.classes_.size, np.diff(graphs.topology.offsets))
+        rows, values = k_best(graphs, count)
         norms = log_partition(graphs) if self.loss_ == "crf" else None
         names = self.classes_.tolist()
         found = []

@@ -69,7 +69,7 @@ class Inspected:
         if label not in known:
             raise ValueError(f"label must be one of {known}, not {label!r}.")
         weights = self.coef_[known.index(label)]
-        titles = names(self.features_, weights.size)
+        titles = names(self.features_, weights.size, vars(self).get("feature_names_in_"))
         return [FeatureWeight(titles[i], float(weights[i])) for i in _heaviest(weights, n, lowest)]
 
     def top_transitions(self, n: int = 10, *, lowest: bool = False) -> list[TransitionWeight]:

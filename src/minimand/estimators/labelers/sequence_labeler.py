@@ -21,7 +21,7 @@ from ...solvers.structured.perceptron import TrainedPerceptron
 from ...solvers.structured.problem import ChainWeights
 from ..callbacks import with_callbacks
 from ..inputs import data
-from .base import Labeler, Labelling, has_probabilities
+from .base import Labeler, Labelling, has_probabilities, labellings_wanted
 from .choices import check_choices, for_crfsuite
 from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
@@ -104,6 +104,8 @@ class SequenceLabeler(Inspected, Labeler):
     edge_coef_ : ndarray of shape (e, k, k)
         With ``edge_features`` only.
     features_ : transformer or None
+    feature_names_in_ : ndarray of str
+        Of data frames only.
     alpha_ : float
     certificate_ : Certificate
         For "perceptron": of the share of training sequences that are labelled wrong.
@@ -213,7 +215,7 @@ class SequenceLabeler(Inspected, Labeler):
             "stop_": stop,
             "loss_": posed.choices.loss,
             "_edges": posed.edges,
-            "_asked": self._asked_for(posed.choices, _OF_THE_PROBLEM),
+            "_asked": self._asked_for(posed, _OF_THE_PROBLEM),
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge
@@ -300,12 +302,12 @@ class SequenceLabeler(Inspected, Labeler):
 
         Each has ``labels``, ``score`` and, for a CRF, ``probability``.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be an integer ≥ 1, not {k!r}.")
         found = scored(self, X)
+        count = labellings_wanted(k, self.classes_.size, np.diff(found.offsets))
         if not found.chains:
-            return [[] for _ in found.nothing()]
-        labels, values = k_best(found.chains, int(k))
+            sure = 1.0 if self.loss_ == "crf" else None
+            return [[Labelling([], 0.0, sure)] for _ in found.nothing()]
+        labels, values = k_best(found.chains, count)
         norms = log_partition(found.chains) if self.loss_ == "crf" else None
         named = [self._named(row, found) for row in labels]
         return found.labellings(named, values, norms, Labelling)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -10,6 +10,34 @@ from scipy import sparse
 from ..._base.typing import AnyArray, Array, BoolArray, IntArray
 from ..._base.wording import brief
 from ...solvers.structured.problem import Allowed
+
+
+class Masks(NamedTuple):
+    """The labellings and the weights that a model has; None: all of them."""
+
+    allowed: Allowed | None
+    present: BoolArray | None  # (d, k), of features
+    present_pairs: BoolArray | None  # (k, k), of labels of neighbours
+
+
+def masks_of(labeler: Any, matrix: Any, codes: IntArray, classes: AnyArray, seen: Allowed) -> Masks:
+    """The masks of a fit on these data; in an audit, where they are ``seen``, those of the fit."""
+    masks: Masks | None = getattr(labeler, "masks", None)
+    if masks is not None:
+        _refuse_infinite(masks.allowed, classes, seen)
+        return masks
+    sparing = labeler.weights == "observed"
+    return Masks(
+        allowed(labeler.transitions, classes, seen),
+        observed_weights(matrix, codes, classes.size) if sparing else None,
+        seen.transitions if sparing else None,
+    )
+
+
+def edge_width(labeler: Any) -> int:
+    """How many features of edges a fitted labeler has weights for; 0 if its fit had no edge."""
+    weights = getattr(labeler, "edge_coef_", None)
+    return 0 if weights is None else len(weights)
 
 
 def observed_pairs(codes: IntArray, offsets: IntArray, k: int) -> Allowed:
@@ -70,7 +98,14 @@ def _table_of_pairs(transitions: Any, classes: AnyArray) -> BoolArray | None:
     code = {label: number for number, label in enumerate(classes.tolist())}
     try:
         pairs = [(code[a], code[b]) for a, b in transitions]
-    except (KeyError, TypeError, ValueError):
+    except KeyError as error:
+        if {entry for pair in transitions for entry in pair} <= {0, 1}:  # tuples as rows of a table
+            return None
+        raise ValueError(
+            f"transitions has the label {error.args[0]!r}, which is not among the labels of y, "
+            f"{brief(classes.tolist())}."
+        ) from error
+    except (TypeError, ValueError):
         return None
     table = np.zeros((classes.size, classes.size), bool)
     for a, b in pairs:
@@ -85,6 +120,27 @@ def _refuse_forbidden(masks: Allowed, classes: AnyArray, seen: Allowed) -> None:
         a, b = classes[wrong[0]].tolist()
         raise ValueError(
             f"transitions forbids {a!r} → {b!r}, which occurs in y: allow it, or mend the labels."
+        )
+
+
+def _refuse_infinite(masks: Allowed | None, classes: AnyArray, seen: Allowed) -> None:
+    """Refuse labels to which a fitted model gives a loss of infinity."""
+    if masks is None:
+        return
+    names = classes.tolist()
+    found = [
+        f"{names[a]!r} → {names[b]!r}"
+        for a, b in np.argwhere(seen.transitions & ~masks.transitions)
+    ]
+    for how, own, known in (
+        ("begins", seen.start, masks.start),
+        ("ends", seen.stop, masks.stop),
+    ):
+        found += [f"a sequence that {how} with {names[c]!r}" for c in np.flatnonzero(own & ~known)]
+    if found:
+        raise ValueError(
+            f"y has {found[0]}, which the transitions of the fit forbid, so that the model's loss "
+            "there is infinite: leave such labels out."
         )
 
 

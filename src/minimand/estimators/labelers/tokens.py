@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_array
 
-from ..._base.typing import IntArray
+from ..._base.typing import AnyArray, IntArray
 from ..._base.wording import counted
 from ...design.base import plain
 from ...kernels import Kernel
@@ -37,13 +37,14 @@ class Tokens(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What a labeler labels, in words: the whole, and its parts."""
+    """What a labeler labels, in words: the whole, its parts, and what joins two of them."""
 
     whole: str
     part: str
+    link: str
 
 
-SEQUENCE, GRAPH = Unit("sequence", "token"), Unit("graph", "node")
+SEQUENCE, GRAPH = Unit("sequence", "token", "step"), Unit("graph", "node", "edge")
 
 
 def sequences(X: Any, unit: Unit = SEQUENCE) -> list[Any]:
@@ -115,12 +116,17 @@ def check_features(features: Any) -> None:
         raise TypeError(f"features must be a transformer of rows, not {features!r}.")
 
 
-def learn(sequences: list[Any], features: Any) -> tuple[Tokens, Any]:
+def learn(sequences: list[Any], labeler: Any) -> tuple[Tokens, Any]:
     """The tokens of a fit, and the fitted map of them; None where the rows are taken as they are.
 
-    Dicts are indexed by `DictVectorizer` unless ``features`` says otherwise.
+    Dicts are indexed by `DictVectorizer` unless the labeler's ``features`` say otherwise; it gets
+    the names of columns of data frames.
     """
-    dicts = _are_dicts(sequences)
+    dicts, features = _are_dicts(sequences), labeler.features
+    labeler.__dict__.pop("feature_names_in_", None)
+    columns = _columns(sequences)
+    if columns is not None:
+        labeler.feature_names_in_ = columns
     if features is None and not dicts:
         return _learnt(_stacked(sequences, None), sequences, None), None
     if isinstance(features, str):
@@ -138,8 +144,10 @@ def learn(sequences: list[Any], features: Any) -> tuple[Tokens, Any]:
     return _learnt(matrix, sequences, fitted), fitted
 
 
-def read(sequences: list[Any], features: Any, width: int) -> Tokens:
-    """The tokens as a matrix of so many columns, through a map that is fitted."""
+def read(sequences: list[Any], labeler: Any) -> Tokens:
+    """The tokens as a matrix with the columns of the fit, through the fitted map."""
+    features, width = labeler.features_, labeler.coef_.shape[1]
+    _check_columns(sequences, labeler)
     dicts, any_token = _are_dicts(sequences), bool(lengths_of(sequences).any())
     if not any_token:
         return _tokens(np.zeros((0, width)), sequences, None)
@@ -164,7 +172,7 @@ def _mapped(action: Any, features: Any, sequences: list[Any], dicts: bool) -> An
         return action(rows)
     try:
         return action(rows)
-    except TypeError:
+    except (OverflowError, TypeError):  # whose feature `flattened` names
         return action([flattened(token) for token in rows])
 
 
@@ -189,10 +197,13 @@ def _learnt(matrix: Any, sequences: list[Any], features: Any) -> Tokens:
     return tokens
 
 
-def names(features: Any, width: int) -> list[str]:
-    """A name for every column, as the map has it."""
+def names(features: Any, width: int, columns: AnyArray | None = None) -> list[str]:
+    """A name for every column, as the map has it, or as data frames have it without a map."""
     if hasattr(features, "get_feature_names_out"):
-        return [str(name) for name in features.get_feature_names_out()]
+        own = () if columns is None else (columns,)
+        return [str(name) for name in features.get_feature_names_out(*own)]
+    if features is None and columns is not None:
+        return [str(name) for name in columns]
     word = "hash" if isinstance(features, FeatureHasher) else "x"
     return [f"{word}{column}" for column in range(width)]
 
@@ -249,7 +260,7 @@ def flattened(token: Mapping[Any, Any], within: str = "") -> dict[str, float]:
         if isinstance(value, str):
             found[f"{name}{SEPARATOR}{value}"] = 1.0
         elif isinstance(value, numbers.Real | np.bool_):
-            found[name] = float(value)
+            found[name] = _as_float(name, value)
         elif isinstance(value, Mapping):
             found.update(flattened(value, name + SEPARATOR))
         elif isinstance(value, Iterable) and all(isinstance(part, str) for part in value):
@@ -262,7 +273,40 @@ def flattened(token: Mapping[Any, Any], within: str = "") -> dict[str, float]:
     return found
 
 
+def _as_float(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(
+            f"X has a dict whose feature {name!r} is too large for a floating-point number: divide "
+            "it first."
+        ) from error
+
+
 # Matrices --------------------------------------------------------------------------------------
+
+
+def _columns(sequences: list[Any]) -> AnyArray | None:
+    """The names that the columns of data frames have, the same in all of them; None if none has."""
+    known: AnyArray | None = None
+    for place, sequence in enumerate(sequences):
+        own = _get_feature_names(sequence) if hasattr(sequence, "columns") else None
+        if own is None:
+            continue
+        if known is not None and not np.array_equal(own, known):
+            raise ValueError(
+                f"X[{place}] has the columns {own.tolist()!r:.50}, but the frames before have "
+                f"{known.tolist()!r:.50}: give all of them the same, in the same order."
+            )
+        known = own
+    return known
+
+
+def _check_columns(sequences: list[Any], labeler: Any) -> None:
+    """Compare names of columns with those of the fit, as scikit-learn does for one frame."""
+    for sequence in sequences:
+        if hasattr(sequence, "columns"):
+            _check_feature_names(labeler, sequence, reset=False)
 
 
 def _stacked(sequences: list[Any], width: int | None) -> Any:
@@ -295,7 +339,7 @@ def _array(sequence: Any, place: int) -> Any:
         if array.dtype.kind == "c":
             raise ValueError("complex numbers")
         return check_array(sequence, dtype=np.float64, ensure_all_finite=False)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(
             f"X[{place}] is no (length × features) matrix of numbers ({_first_words(error)}): "
             "pass one, or a list of feature dicts."

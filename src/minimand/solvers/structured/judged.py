@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from ..._base.typing import Array
-from ..._base.watch import INTERRUPT
 from ...certificate import Certificate
 from ...problem.point import EPS
 from ..base import Control
@@ -29,17 +28,23 @@ Fit = Callable[[Control], Trained]
 
 
 def judge_chains(
-    problem: ChainProblem, weights: ChainWeights, loss: str, others: Iterable[ChainWeights] = ()
+    problem: ChainProblem,
+    weights: ChainWeights,
+    loss: str,
+    others: Iterable[ChainWeights] = (),
+    *,
+    max_seconds: float | None = None,
 ) -> Certificate:
     """The certificate of the weights of a chain model.
 
-    ``others`` are weights that may be nearer to the optimum: every point proves a bound.
+    ``others`` are weights that may be nearer to the optimum: every point proves a bound. If their
+    bounds are not enough, a fit of at most ``max_seconds`` supplies one.
     """
     if loss == "perceptron":
         return _counted(problem, share_of_mistakes(problem, weights))
     if loss == "max_margin":
         graphs = of_chains(problem)
-        return judge_graphs(graphs, graph_vector(problem, weights), loss)
+        return judge_graphs(graphs, graph_vector(problem, weights), loss, max_seconds=max_seconds)
     model, layout = ChainModel(problem), problem.layout
     point = model.point(layout.vector(weights))
     bounds = [p.primal - p.gap for p in (model.point(layout.vector(w)) for w in others)]
@@ -50,23 +55,28 @@ def judge_chains(
         model.likelihood.null_value(),
         bounds,
         lambda c: train_crf(problem, c, start),
+        max_seconds,
     )
 
 
-def judge_graphs(problem: GraphProblem, w: Array, loss: str) -> Certificate:
+def judge_graphs(
+    problem: GraphProblem, w: Array, loss: str, *, max_seconds: float | None = None
+) -> Certificate:
     """The certificate of the weights of a graph model."""
     if loss == "perceptron":
         return _counted(problem, share_wrong(problem, w))
     if loss == "crf":
         point, scale = GraphModel(problem).point(w), null_loss(problem)
-        return _judged_crf(problem, point, scale, [], lambda c: train_graph_crf(problem, c))
+        return _judged_crf(
+            problem, point, scale, [], lambda c: train_graph_crf(problem, c), max_seconds
+        )
     found = problem.augmented(w)
     primal = float(problem.mass @ found.values + 0.5 * problem.l2 * (w @ w))
-    fit = train_graph_margin(problem, Control(tol=_ENOUGH))
+    fit = train_graph_margin(problem, Control(tol=_ENOUGH, max_seconds=max_seconds))
     scale = float(fit.history.primal[0])
     rounding = 4 * EPS * (found.size + primal)
     gap = max(primal - fit.certificate.dual, 0.0)
-    return _certificate(problem, scale, primal, gap, rounding, fit)
+    return _certificate(problem, scale, primal, gap, rounding)
 
 
 def _judged_crf(
@@ -75,15 +85,15 @@ def _judged_crf(
     scale: float,
     bounds: list[float],
     fit: Fit,
+    max_seconds: float | None,
 ) -> Certificate:
     """The certificate by the marginals at the point, and by those of a fit if these leave a gap."""
     bound = max(0.0, point.primal - point.gap, *bounds)
-    made = None
     if point.primal - bound > max(_ENOUGH * scale, point.rounding):
-        made = fit(Control(tol=_TIGHT))
+        made = fit(Control(tol=_TIGHT, max_seconds=max_seconds))
         bound = max(bound, made.certificate.dual)
     gap = max(min(point.gap, point.primal - bound), 0.0)
-    return _certificate(problem, scale, point.primal, gap, point.rounding, made)
+    return _certificate(problem, scale, point.primal, gap, point.rounding)
 
 
 def _certificate(
@@ -92,18 +102,15 @@ def _certificate(
     primal: float,
     gap: float,
     rounding: float,
-    fit: Trained | None,
 ) -> Certificate:
-    """The record of a judgement; Ctrl-C during the fit behind it is passed on."""
-    if fit is not None and fit.stopped_by == INTERRUPT:
-        raise KeyboardInterrupt
+    """The record of a judgement."""
     course = Course(problem, Control(), "certify", scale)
     return course.trained(None, primal, gap, rounding).certificate
 
 
 def _counted(problem: ChainProblem | GraphProblem, wrong: float) -> Certificate:
     """The share of sequences or graphs that are labelled wrong, which is at least 0."""
-    found = _certificate(problem, 1.0, wrong, wrong, 0.0, None)
+    found = _certificate(problem, 1.0, wrong, wrong, 0.0)
     return replace(found, kind="relaxation" if wrong else "global")
 
 

@@ -16,7 +16,8 @@ from ....solvers.structured.graph_problem import GraphProblem, hamming
 from ....solvers.structured.max_margin.training import refuse_l1
 from ....solvers.structured.problem import Allowed
 from ...inputs import data
-from ..choices import LOSSES, Choices, check_common_choices, penalty_parts
+from ..choices import LOSSES, Choices, check_common_choices, check_flag, penalty_parts
+from ..edge_features import gathered
 from ..labels import (
     distinct_labels,
     encode,
@@ -26,7 +27,7 @@ from ..labels import (
     refuse_single,
     refuse_unknown,
 )
-from ..structure import allowed, cost_table, observed_on_edges, observed_weights
+from ..structure import Masks, cost_table, edge_width, masks_of, observed_on_edges
 from ..tokens import GRAPH, learn, read, refuse_empty
 from .inputs import Given, given_graphs
 
@@ -48,6 +49,7 @@ class GraphPosed:
     features: Any
     choices: Choices
     alpha: float
+    masks: Masks
 
     def weights(self, w: Array) -> GraphWeights:
         """The vector of all weights as the estimator stores them."""
@@ -84,8 +86,7 @@ def check_graph_choices(labeler: Any) -> Choices:
         )
     penalty, alpha = check_common_choices(labeler)
     l1, l2 = penalty_parts(penalty, 1.0)
-    if not isinstance(labeler.directed, bool | np.bool_):
-        raise ValueError(f"directed must be True or False, not {labeler.directed!r}.")
+    check_flag("directed", labeler.directed)
     if labeler.edge_features is not None and not callable(labeler.edge_features):
         raise TypeError(
             "edge_features must be None or a function of the rows and edges of a graph, not "
@@ -102,7 +103,7 @@ def pose_graphs(
     """Check the data of a fit and write its problem."""
     given, labels, weights = _kept(X, y, edges, sample_weight)
     classes = distinct_labels(labels)
-    nodes, features = learn(given.nodes, labeler.features)
+    nodes, features = learn(given.nodes, labeler)
     refuse_single(classes)
     if nodes.matrix.shape[1] == 0:
         raise ValueError("X has 0 features: give nodes at least one, such as a column of ones.")
@@ -118,12 +119,13 @@ def pose_graphs_again(
     """The problem that a fitted labeler has on these data, by what its fit has stored."""
     given, labels, weights = _kept(X, y, edges, sample_weight)
     classes, features, asked = labeler.classes_, labeler.features_, labeler._asked
-    nodes = read(given.nodes, features, labeler.coef_.shape[1])
+    nodes = read(given.nodes, labeler)
     codes = encode(labels, classes)
     refuse_unknown(labels, codes, classes)
     choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)
     parts = nodes.matrix, given.topology, codes
-    return _posed(SimpleNamespace(**asked), choices, parts, weights, classes, features)
+    known = SimpleNamespace(**asked, edge_width=edge_width(labeler))
+    return _posed(known, choices, parts, weights, classes, features)
 
 
 def posed_batch(
@@ -146,11 +148,11 @@ def posed_batch(
     known: AnyArray | None = getattr(labeler, "classes_", None)
     if known is None:
         known = first_classes(labels, classes)
-        nodes, features = learn(given.nodes, labeler.features)
+        nodes, features = learn(given.nodes, labeler)
     else:
         refuse_other_classes(classes, known)
         features = labeler.features_
-        nodes = read(given.nodes, features, labeler.coef_.shape[1])
+        nodes = read(given.nodes, labeler)
     codes = encode(labels, known)
     refuse_unknown(labels, codes, known)
     return _posed(labeler, choices, (nodes.matrix, given.topology, codes), weights, known, features)
@@ -187,15 +189,17 @@ def _posed(
     l1, l2 = penalty_parts(choices.penalty, alpha)
     formula = choices.penalty.words(alpha)
     words = f"mean {choices.loss} loss of a graph" + (f" + {formula}" if formula != "0" else "")
-    rows = edge_rows_of(labeler.edge_features, matrix, topology)
+    rows = edge_rows_of(
+        labeler.edge_features, matrix, topology, getattr(labeler, "edge_width", None)
+    )
     if rows is not None:
         one = np.ones((rows.shape[0], 1))
         stack = sparse.hstack if sparse.issparse(rows) else np.hstack
         rows = stack([one, rows])
         rows = sparse.csr_array(rows) if sparse.issparse(rows) else np.ascontiguousarray(rows)
     seen = observed_on_edges(codes, topology.edges, k, directed=bool(labeler.directed))
-    sparing = labeler.weights == "observed"
-    legal = allowed(labeler.transitions, classes, seen)
+    masks = masks_of(labeler, matrix, codes, classes, seen)
+    legal = masks.allowed
     problem = GraphProblem(
         matrix,
         topology,
@@ -206,8 +210,8 @@ def _posed(
         hamming(codes, k) if table is None else np.ascontiguousarray(table[codes]),
         edge_features=rows,
         allowed_pairs=None if legal is None else _legal_pairs(legal, labeler.directed),
-        present_pairs=seen.transitions if sparing else None,
-        present=observed_weights(matrix, codes, k).T if sparing else None,
+        present_pairs=masks.present_pairs,
+        present=None if masks.present is None else masks.present.T,
         symmetric=not labeler.directed,
         l1=l1,
         words=words,
@@ -222,7 +226,7 @@ def _posed(
     elif problem.wide:
         words = f"{words}, relaxed for {len(problem.wide)} graphs"
         object.__setattr__(problem, "words", words)
-    return GraphPosed(problem, classes, features, choices, alpha)
+    return GraphPosed(problem, classes, features, choices, alpha, masks)
 
 
 def _legal_pairs(legal: Allowed, directed: bool) -> BoolArray:
@@ -235,21 +239,14 @@ def _legal_pairs(legal: Allowed, directed: bool) -> BoolArray:
     return table
 
 
-def edge_rows_of(function: Any, matrix: Any, topology: Topology) -> Any:
+def edge_rows_of(function: Any, matrix: Any, topology: Topology, width: int | None = None) -> Any:
     """The features that a user's function gives to edges; None without a function."""
     if function is None:
         return None
-    parts = []
-    for g in range(topology.n_graphs):
-        edges = topology.local_edges(g)
-        found = function(matrix[topology.nodes_of(g)], edges)
-        found = found if sparse.issparse(found) else np.asarray(found, dtype=np.float64)
-        if found.ndim != 2 or found.shape[0] != edges.shape[0]:
-            raise ValueError(
-                f"edge_features gave {brief(found)} for graph {g} with {edges.shape[0]} edges, but "
-                "must give a matrix with a row for each edge."
-            )
-        parts.append(found)
-    if any(map(sparse.issparse, parts)):
-        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
-    return np.concatenate(parts)
+    counts = np.bincount(topology.graph_of_edge, minlength=topology.n_graphs)
+    return gathered(
+        lambda g: function(matrix[topology.nodes_of(g)], topology.local_edges(g)),
+        counts,
+        GRAPH,
+        width,
+    )

@@ -11,6 +11,7 @@ from ...._base.typing import AnyArray, Array
 from ....design import as_design
 from ....outputs.graph import Graphs, Topology, best
 from ....solvers.structured.relaxation import Relaxed, relaxed
+from ..structure import edge_width
 from ..tokens import read
 from .inputs import given_graphs
 from .posing import edge_rows_of
@@ -29,12 +30,13 @@ def scored_graphs(labeler: Any, X: Any, edges: Any) -> Graphs:
     """Read graphs and score them with the weights of the fit."""
     check_is_fitted(labeler, "coef_")
     given = given_graphs(X, edges)
-    nodes = read(given.nodes, labeler.features_, labeler.coef_.shape[1])
+    nodes = read(given.nodes, labeler)
     unary = as_design(nodes.matrix).matvec(np.ascontiguousarray(labeler.coef_.T))
     pair = labeler.pairs_
-    if getattr(labeler, "edge_coef_", None) is not None:
+    width = edge_width(labeler)
+    if width:  # else none of the fit's graphs had an edge
         k = labeler.classes_.size
-        rows = edge_rows_of(labeler._edges, nodes.matrix, given.topology)
+        rows = edge_rows_of(labeler._edges, nodes.matrix, given.topology, width)
         weights = labeler.edge_coef_.reshape(-1, k * k)
         pair = pair + np.asarray(rows @ weights).reshape(-1, k, k)
     graphs = Graphs(given.topology, unary, pair)

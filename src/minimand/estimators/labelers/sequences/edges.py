@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ...._base.typing import IntArray
-from ...._base.wording import brief
+from ..edge_features import gathered
+from ..tokens import SEQUENCE
 
 
-def edge_rows(how: Any, matrix: Any, offsets: IntArray) -> Any:
-    """Features of the step from the token before to each token; rows of first tokens are zero."""
+def edge_rows(how: Any, matrix: Any, offsets: IntArray, width: int | None = None) -> Any:
+    """Features of the step from the token before to each token; rows of first tokens are zero.
+
+    ``width`` is the number of columns that a function must give, if it is known.
+    """
     if how is None:
         return None
     first = np.zeros(matrix.shape[0], bool)
     first[offsets[:-1]] = True
     keep = (~first).astype(float)
     if callable(how):
-        return _own_edges(how, matrix, offsets)
+        return _own_edges(how, matrix, offsets, width)
     masked = (
         sparse.diags_array(keep) @ matrix if sparse.issparse(matrix) else keep[:, None] * matrix
     )
@@ -33,29 +36,23 @@ def edge_rows(how: Any, matrix: Any, offsets: IntArray) -> Any:
     return np.hstack([keep[:, None] * earlier, masked])
 
 
-def _own_edges(function: Any, matrix: Any, offsets: IntArray) -> Any:
+def _own_edges(function: Any, matrix: Any, offsets: IntArray, width: int | None) -> Any:
     """From a user's function of the rows of a sequence, which gives one row for each step."""
-    parts: list[Any] = []
-    for place, (a, b) in enumerate(itertools.pairwise(offsets)):
-        found = function(matrix[a:b])
-        if getattr(found, "ndim", 0) != 2 or found.shape[0] != b - a - 1:
-            raise ValueError(
-                f"edge_features gave {brief(found)} for sequence {place} of {b - a} tokens, but "
-                f"must give a matrix with a row for each of its {b - a - 1} steps."
-            )
-        parts.append(found)
-    width = parts[0].shape[1]
-    is_sparse = any(map(sparse.issparse, parts))
-    rows = sparse.vstack(parts, format="csr") if is_sparse else np.concatenate(parts)
+    rows = gathered(
+        lambda i: function(matrix[offsets[i] : offsets[i + 1]]),
+        np.diff(offsets) - 1,
+        SEQUENCE,
+        width,
+    )
     n = matrix.shape[0]
     first = np.zeros(n, bool)
     first[offsets[:-1]] = True
     places = np.flatnonzero(~first)
-    if is_sparse:
+    if sparse.issparse(rows):
         spread = sparse.csr_array(
             (np.ones(places.size), (places, np.arange(places.size))), shape=(n, places.size)
         )
         return sparse.csr_array(spread @ rows)
-    spread = np.zeros((n, width))
+    spread = np.zeros((n, rows.shape[1]))
     spread[places] = rows
     return spread

@@ -14,7 +14,7 @@ from ....solvers.structured.problem import ChainProblem
 from ...inputs import data
 from ..choices import Choices
 from ..labels import distinct_labels, encode, label_lists, refuse_single, refuse_unknown
-from ..structure import allowed, cost_table, observed_pairs, observed_weights
+from ..structure import Masks, cost_table, edge_width, masks_of, observed_pairs
 from ..tokens import Tokens, learn, lengths_of, names, read, refuse_empty, sequences
 from .edges import edge_rows
 
@@ -29,6 +29,7 @@ class Posed:
     choices: Choices
     alpha: float
     edges: Any
+    masks: Masks
 
     def continues(self, labeler: Any) -> bool:
         """Whether the weights of a fitted labeler are of the same labels and features."""
@@ -45,7 +46,7 @@ def pose(labeler: Any, choices: Choices, X: Any, y: Any, sample_weight: Any) -> 
     """Check the data of a fit and write its problem."""
     found, labels, weights = _kept(X, y, sample_weight)
     classes = distinct_labels(labels)
-    tokens, features = learn(found, labeler.features)
+    tokens, features = learn(found, labeler)
     refuse_single(classes)
     if tokens.matrix.shape[1] == 0:
         raise ValueError("X has 0 features: give tokens at least one, such as {'bias': 1}.")
@@ -56,11 +57,12 @@ def pose_again(labeler: Any, X: Any, y: Any, sample_weight: Any) -> Posed:
     """The problem that a fitted labeler has on these data, by what its fit has stored."""
     found, labels, weights = _kept(X, y, sample_weight)
     classes, features, asked = labeler.classes_, labeler.features_, labeler._asked
-    tokens = read(found, features, labeler.coef_.shape[1])
+    tokens = read(found, labeler)
     codes = encode(labels, classes)
     refuse_unknown(labels, codes, classes)
     choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)
-    return problem_of(SimpleNamespace(**asked), choices, tokens, codes, weights, classes, features)
+    known = SimpleNamespace(**asked, edge_width=edge_width(labeler))
+    return problem_of(known, choices, tokens, codes, weights, classes, features)
 
 
 def _kept(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[list[Any]], Array | None]:
@@ -90,8 +92,13 @@ def problem_of(
     total = float(weights.sum())
     strengths = choices.strengths(total)
     seen = observed_pairs(codes, tokens.offsets, k)
-    sparing = labeler.weights == "observed"
-    edges = edge_rows(labeler.edge_features, tokens.matrix, tokens.offsets)
+    masks = masks_of(labeler, tokens.matrix, codes, classes, seen)
+    edges = edge_rows(
+        labeler.edge_features,
+        tokens.matrix,
+        tokens.offsets,
+        getattr(labeler, "edge_width", None),
+    )
     problem = ChainProblem(
         design=as_design(tokens.matrix),
         offsets=tokens.offsets,
@@ -101,12 +108,12 @@ def problem_of(
         l1=strengths.l1,
         l2=strengths.l2,
         ends=bool(labeler.ends),
-        allowed=allowed(labeler.transitions, classes, seen),
-        present=observed_weights(tokens.matrix, codes, k) if sparing else None,
-        present_transitions=seen.transitions if sparing else None,
-        edges=None if edges is None else as_design(edges),
+        allowed=masks.allowed,
+        present=masks.present,
+        present_transitions=masks.present_pairs,
+        edges=None if edges is None or not edges.shape[1] else as_design(edges),
         cost=cost_table(labeler.cost, k),
         words=strengths.words,
     )
     alpha = 1.0 / total if choices.alpha is None else choices.alpha
-    return Posed(problem, classes, features, choices, alpha, labeler.edge_features)
+    return Posed(problem, classes, features, choices, alpha, labeler.edge_features, masks)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...._base.typing import Array, IntArray
 from ....design import as_design
 from ....outputs.chain import Chains, viterbi
+from ..structure import edge_width
 from ..tokens import read, sequences
 from .edges import edge_rows
 
@@ -36,6 +37,8 @@ class Scored(NamedTuple):
         found, row = [], 0
         for place, length in enumerate(np.diff(self.offsets)):
             own: list[Any] = []
+            if not length:  # its only labelling has no label
+                own.append(kind([], 0.0, None if norms is None else 1.0))
             for rank, labels in enumerate(named if length else ()):
                 value = float(values[row, rank])
                 if np.isfinite(value):
@@ -49,14 +52,15 @@ class Scored(NamedTuple):
 def scored(labeler: Any, X: Any) -> Scored:
     """Read sequences and score them with the weights of the fit."""
     check_is_fitted(labeler, "coef_")
-    tokens = read(sequences(X), labeler.features_, labeler.coef_.shape[1])
+    tokens = read(sequences(X), labeler)
     runs = np.unique(tokens.offsets)  # without sequences that have no token
     if runs.size == 1:
         return Scored(None, tokens.offsets)
     unary = as_design(tokens.matrix).matvec(np.ascontiguousarray(labeler.coef_.T))
     k, edges = labeler.classes_.size, None
-    rows = edge_rows(labeler._edges, tokens.matrix, runs)
-    if rows is not None:
+    width = edge_width(labeler)
+    if width:  # else none of the fit's sequences had a step
+        rows = edge_rows(labeler._edges, tokens.matrix, runs, width)
         weights = np.ascontiguousarray(labeler.edge_coef_.reshape(-1, k * k))
         edges = as_design(rows).matvec(weights).reshape(-1, k, k)
     chains = Chains(unary, runs, labeler.transitions_, labeler.start_, labeler.stop_, edges)

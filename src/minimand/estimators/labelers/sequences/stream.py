@@ -61,11 +61,11 @@ def _posed(
     known: AnyArray | None = getattr(labeler, "classes_", None)
     if known is None:
         known = first_classes(labels, classes)
-        tokens, features = learn(found, labeler.features)
+        tokens, features = learn(found, labeler)
     else:
         refuse_other_classes(classes, known)
         features = labeler.features_
-        tokens = read(found, features, labeler.coef_.shape[1])
+        tokens = read(found, labeler)
     codes = encode(labels, known)
     refuse_unknown(labels, codes, known)
     return problem_of(labeler, choices, tokens, codes, weights, known, features)

@@ -96,7 +96,7 @@ class GraphModel(Model):
             pairs = mass[:, None, None] * (both * (1.0 - both))
         if problem.symmetric:
             pairs = 0.25 * (pairs + np.swapaxes(pairs, 1, 2))
-        links = np.asarray(self._squares[1].T @ pairs.reshape(pairs.shape[0], -1)).T
+        links = np.asarray(self._squares[1].T @ pairs.reshape(-1, problem.n_labels**2)).T
         curvature = np.maximum(np.concatenate([own.ravel(), links.ravel()]), 0.0)
         return Metric(lifted(curvature, problem.l2))
 
