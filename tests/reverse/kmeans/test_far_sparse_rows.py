@@ -32,8 +32,8 @@ def test_equal_rows_and_smaller_shifts_are_not():
     with pytest.warns(UserWarning, match="duplicate points"):
         mm.KMeans(2).fit(sparse.csr_matrix(np.full((9, 2), 1e9)))
     rng = np.random.default_rng(1)
-    for offset in (0.0, 1e3, 1e5):
-        X = rng.normal(size=(80, 5)) + offset * (np.arange(5) < 2)
+    for offset, d in ((0.0, 5), (1e3, 5), (1e5, 5), (1e5, 1500)):
+        X = rng.normal(size=(80, d)) * (0.05 if d > 5 else 1.0) + offset * (np.arange(d) < 2)
         model = mm.KMeans(3, random_state=0).fit(sparse.csr_matrix(X))
         left = X - model.cluster_centers_[model.labels_]
         found = model.certificate_
