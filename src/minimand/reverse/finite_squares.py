@@ -62,11 +62,9 @@ def with_finite_values(values: Any, kernel: Any) -> Any:
 
 def _largest(X: Any) -> float:
     """The size of the largest entry; 0 where it is not known."""
-    if sparse.issparse(X):
-        # A dictionary or lists of rows have no array of their numbers.
-        values = (X.tocsr() if X.format in ("dok", "lil") else X).data
-    else:
-        values = X
+    if sparse.issparse(X) and X.format in ("dok", "lil"):  # which have no array of their numbers
+        X = X.tocsr()
+    values = X.data if sparse.issparse(X) else X
     if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind != "f":
         return 0.0
     return max(float(values.max()), -float(values.min()))
