@@ -36,6 +36,14 @@ def test_certify_finds_what_the_fit_found(name, weights):
     assert found.dual == pytest.approx(known.dual, abs=slack)
 
 
+def test_components_that_are_not_centred():
+    model = mm.PCA(2, center=False).fit(X)
+    found = mm.certify(model, X)
+    assert found.primal == pytest.approx(model.certificate_.primal)
+    assert found.dual == pytest.approx(model.certificate_.dual)
+    assert mm.certify(model, X[:60]).primal >= mm.PCA(2, center=False).fit(X[:60]).certificate_.dual
+
+
 @pytest.mark.parametrize("name", ["kernel", "kernel, not centred"])
 def test_components_of_a_kernel_are_judged_on_other_rows(name):
     model = MODELS[name]().fit(X[:60])

@@ -33,6 +33,16 @@ def test_kernel_components(kernel, how):
         np.testing.assert_allclose(one.transform(NEW), two.transform(NEW), atol=1e-6)
 
 
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("size", [1e-100, 1e-15, 1e30])
+def test_units_of_weights_do_not_count(size, center):
+    model = mm.KernelPCA(3, mm.RBF(2.0), center=center)
+    one = clone(model).fit(X, sample_weight=WEIGHTS)
+    two = clone(model).fit(X, sample_weight=WEIGHTS * size)
+    np.testing.assert_allclose(two.explained_variance_, one.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(two.transform(NEW), one.transform(NEW), atol=1e-9)
+
+
 @pytest.mark.parametrize("how", [{}, {"method": "low_rank", "rank": 20, "random_state": 0}])
 def test_embedding(how):
     one, two = both(mm.NormalizedPCA(2, MEDIAN, **how))

@@ -31,7 +31,7 @@ def certify_components(model: Any, X: ArrayLike, sample_weight: ArrayLike) -> Ce
     rows = rows_for(model, X, of_numbers=True, reset=False)
     weights = row_weights(sample_weight, rows.shape[0])
     components = np.asarray(model.components_, dtype=float)
-    mean = getattr(model, "mean_", None)
+    mean = getattr(model, "mean_", None) if getattr(model, "_centred", True) else None
     scale = 0.5 / float(weights.sum())
     primal = scale * _lost(rows, weights, components, mean)
     count = components.shape[0]

@@ -16,7 +16,15 @@ from scipy import linalg
 
 from .._base.linear_system import EPS
 from .._base.typing import AnyArray, Array
-from .ritz import Operator, Ritz, largest_on_complement, orthonormal, rayleigh_ritz, sum_above
+from .ritz import (
+    Operator,
+    Ritz,
+    is_usual,
+    largest_on_complement,
+    orthonormal,
+    rayleigh_ritz,
+    sum_above,
+)
 
 _BELOW = 0.02  # of the least Ritz value: how far below it the rest is tried first; safeguard
 _FACTOR = 4.0  # ulp for each row that a Cholesky factorisation may lose; safeguard
@@ -39,7 +47,9 @@ def proved_top(matrix: Array, near: Array, k: int, slack: float) -> tuple[Array,
     # The basis is orthonormal but for rounding, by which Ritz values may be too low.
     rounding = EPS * 16 * k * math.sqrt(matrix.shape[0]) * float(values[0])
     most = float(values.sum()) + slack - rounding
-    size = float(np.linalg.norm(matrix))
+    size = float(linalg.norm(matrix, check_finite=False))
+    if not is_usual(size):
+        return None
     operator = Operator(lambda x: matrix @ x, matrix.shape[0], 0.0, size**2, least=-math.inf)
     bound = sum_above(values, residual, largest_on_complement(operator, ritz, k))
     if bound <= most:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from .._base.watch import reason
 from ..design import as_design
 from .centred import column_matrix, mean_of, row_matrix, rows_operator, scaled_squares
 from .deflated import proved_top
-from .ritz import Above, Operator, Ritz, bounded_above, krylov
+from .ritz import Above, Operator, Ritz, bounded_above, krylov, of_usual_size
 
 _SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
 _SMALL = 64  # side, from which LAPACK runs on one thread; as in `_base.linear_system`
@@ -76,6 +76,11 @@ class TopSum:
     def attained(self) -> float:
         """The sum of `values`: the largest sum is between this and `bound`."""
         return float(self.values.sum())
+
+    def times(self, unit: float) -> TopSum:
+        """That of a multiple of the matrix."""
+        numbers = ("values", "bound", "total", "discarded", "rounding")
+        return replace(self, **{name: unit * getattr(self, name) for name in numbers})
 
 
 def top_of_rows(
@@ -293,8 +298,11 @@ def _top_of_operator(
     if k == 0:
         rounding = EPS * 16 * math.sqrt(operator.size) * abs(operator.trace) + operator.rounding
         return _top_of_none(operator.trace, rounding)
+    operator, unit = of_usual_size(operator)
     with nullcontext() if (not cheap if threads is None else threads) else one_blas_thread():
-        return _top_of_ritz(operator, k, tol, np.random.RandomState(random_state), cheap, start)
+        rng = np.random.RandomState(random_state)
+        found = _top_of_ritz(operator, k, tol, rng, cheap, start)
+    return found if unit == 1 else found.times(unit)
 
 
 def _top_of_ritz(

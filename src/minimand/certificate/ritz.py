@@ -34,6 +34,8 @@ _BLOCKS = 8  # blocks of a basis before it is restarted; safeguard: memory
 _TESTS = 2  # random vectors of the test; safeguard
 _UNLIKELY = 1e8  # each misses the largest eigenvector with probability below 1/this; safeguard
 _DEGREE = 24  # of the first test polynomial, and products that it takes; safeguard
+_USUAL = 1e-100, 1e100  # numbers whose squares, and squares of small shares of them, are numbers;
+# safeguard
 _SHARES = np.geomspace(1e-6, 1e3, 28)  # of τ to be tried, times its natural size; safeguard
 
 
@@ -48,6 +50,30 @@ class Operator:
     least: float = 0.0  # no eigenvalue is below it
     most: float = math.inf  # none is above it
     rounding: float = 0.0  # of the trace and of sums of eigenvalues, where numbers have cancelled
+
+
+def is_usual(size: float) -> bool:
+    """Whether the squares of numbers of this size neither overflow nor vanish."""
+    return _USUAL[0] <= size <= _USUAL[1]
+
+
+def of_usual_size(operator: Operator) -> tuple[Operator, float]:
+    """The operator in a unit, a power of two, in which squares of its eigenvalues are numbers.
+
+    Itself and 1 where they are. Squares of residuals would vanish, and with them what they prove.
+    """
+    size = operator.trace  # which tells the size of eigenvalues if none is negative
+    if operator.least < 0 or size == 0 or not math.isfinite(size) or is_usual(size):
+        return operator, 1.0
+    unit = 2.0 ** min(math.frexp(size)[1], 1000)
+    return Operator(
+        lambda v: operator.product(v) / unit,
+        operator.size,
+        operator.trace / unit,
+        least=operator.least / unit,
+        most=operator.most / unit,
+        rounding=operator.rounding / unit,
+    ), unit
 
 
 class Ritz(NamedTuple):
@@ -204,6 +230,8 @@ def sum_above(theta: Array, residual: Array, c: float) -> float:
     For the sums of d, S_j(Θ + RᵀR/τ) ≤ S_j(Θ) + S_j(RᵀR)/τ is used.
     """
     k = theta.size
+    if c == -math.inf:  # there is no complement, and the residual is rounding
+        return float(theta.sum()) + float(np.abs(residual).sum())
     squares = np.linalg.svd(residual, compute_uv=False) ** 2 if residual.size else np.zeros(k)
     squares = np.concatenate([squares, np.zeros(max(k - squares.size, 0))])[:k]
     ritz = np.concatenate([[0.0], np.cumsum(theta)])

@@ -225,12 +225,14 @@ def _closed_form(X: Any, labels: IntArray) -> float:
     found = best_point(points, member, int(member.max()) + 1)
     if found is None:
         return 0.0
-    return _share(squares, max(found.lower, 0.0))
+    return _share(squares, max(points.unit * found.lower, 0.0))
 
 
 def _share(primal: float, bound: float) -> float:
-    """Bound divided by objective; 1 where the gap counts as none."""
-    return 1.0 if closes(primal, bound) else bound / primal
+    """Bound divided by objective; 1 where the gap counts as none, 0 where there is no objective."""
+    if closes(primal, bound):
+        return 1.0
+    return bound / primal if primal > 0 else 0.0
 
 
 CRITERIA: dict[str, type[Criterion]] = {

@@ -11,6 +11,10 @@ from scipy import sparse
 # the largest entry may have. Safeguards: sums of many squares are finite, and do not vanish.
 _LARGEST = {4: 1e15, 8: 1e150}
 _LEAST = {4: 1e-15, 8: 1e-150}
+# Weights that change squares by little, and the products of a weight and a square that are allowed:
+# many of them are summed, and small shares of them count. Safeguards.
+_PLAIN = 1e-3, 1e3
+_PRODUCTS = 1e-280, 1e303
 
 
 def with_finite_squares(X: Any) -> Any:
@@ -48,6 +52,20 @@ def refuse_tiny(X: Any) -> None:
             f"X holds no number above {_largest(X):.1e}, and squares of such numbers underflow: "
             "divide X by a number of that size."
         )
+
+
+def check_weighted_squares(X: Any, weights: Any) -> None:
+    """Refuse weights so small or large that they times squares of X underflow or overflow."""
+    heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
+    if heaviest == 0 or _PLAIN[0] <= heaviest <= _PLAIN[1]:
+        return
+    size = heaviest * _largest(X) ** 2
+    if size == 0 and _largest(X) == 0 or _PRODUCTS[0] <= size <= _PRODUCTS[1]:
+        return
+    raise ValueError(
+        f"sample_weight is at most {heaviest:.1e}, and products with squares of X "
+        f"{'underflow' if size < 1 else 'overflow'}: divide the weights by a number of that size."
+    )
 
 
 def with_finite_values(values: Any, kernel: Any) -> Any:

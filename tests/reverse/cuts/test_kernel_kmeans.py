@@ -239,3 +239,16 @@ def test_fewer_distinct_rows_than_clusters_warn(rank):
     X = np.repeat([[0.1, 0.2], [7.0, 3.0]], 4, axis=0)
     with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(2\) found smaller than n_cl"):
         mm.KernelKMeans(3, kernel="linear", rank=rank, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("how", [{}, {"rank": 3}, {"init": "random"}, {"init": [3, 2, 1, 0] * 2}])
+@pytest.mark.parametrize("kernel", ["linear", mm.RBF(2.0)], ids=["linear", "rbf"])
+def test_equal_rows_have_equal_labels(kernel, how):
+    X = np.repeat([[0.1, 0.2], [7.0, 3.0]], 4, axis=0)
+    model = mm.KernelKMeans(4, kernel=kernel, random_state=0, **how)
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(2\)"):
+        model.fit(X, sample_weight=[1, 1, 1, 0, 2, 1, 1, 0])
+    first, second = model.labels_[:4], model.labels_[4:]
+    assert len(set(first)) == len(set(second)) == 1
+    assert first[0] != second[0]
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

@@ -258,3 +258,31 @@ def test_many_separated_blobs_are_still_proved_optimal():
     found = mm.certify(model, X, thorough=True)
     assert found.kind == "global"
     assert found.gap <= 1e-6 * found.primal
+
+
+def test_equal_rows_far_from_the_centres_prove_nothing():
+    model = mm.KMeans(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+    rows = np.repeat([[2.0], [6.0]], 3, axis=0)
+    found = mm.certify(model, rows, thorough=True)
+    assert found.primal == pytest.approx(6 * 1.5**2 + 3 * (2.5**2 - 1.5**2))
+    assert (found.kind, found.dual) == ("relaxation", 0.0)
+    kernel = mm.KernelKMeans(2, kernel="linear").fit([[0.0], [1.0], [8.0], [9.0]])
+    assert mm.certify(kernel, rows, thorough=True).kind == "relaxation"
+
+
+@pytest.mark.parametrize("power", [-450, -300, 300, 450])
+def test_proofs_do_not_depend_on_units(power):
+    X, _ = make_blobs(30, centers=3, n_features=2, random_state=1)
+    loose = np.random.default_rng(0).normal(size=(20, 2))
+    size = 2.0**power
+    for rows, k in ((X, 3), (loose, 3)):
+        centres = mm.KMeans(k, n_init=5, random_state=0).fit(rows).cluster_centers_
+        one = mm.KMeans(k, init=centres).fit(rows)
+        two = mm.KMeans(k, init=centres * size).fit(rows * size)
+        known = mm.certify(one, rows, thorough=True)
+        found = mm.certify(two, rows * size, thorough=True)
+        assert found.kind == known.kind
+        assert found.dual / size / size == pytest.approx(known.dual, rel=1e-6)
+        K = (rows @ rows.T) * size
+        pairs = mm.KernelKMeans(k, kernel="precomputed", init=two.labels_).fit(K)
+        assert mm.certify(pairs, K, thorough=True).kind == known.kind

@@ -18,6 +18,7 @@ from ...certificate.ritz import (
     bounded_above,
     krylov,
     largest_on_complement,
+    of_usual_size,
     orthonormal,
     rayleigh_ritz,
     sum_above,
@@ -46,6 +47,7 @@ class Problem(NamedTuple):
     mean: Array
     k: int
     explicit: float = 0.0  # rounding of C where that was computed
+    unit: float = 1.0  # of the operator; see `of_usual_size`
 
     @classmethod
     def of(cls, design: Design, weights: Array, k: int, centred: bool, method: str) -> Problem:
@@ -54,14 +56,16 @@ class Problem(NamedTuple):
             matrix, mean, rounding = scatter(design, weights, centred)
             squares = float(np.vdot(matrix, matrix))
             found = Operator(lambda v: matrix @ v, len(matrix), float(np.trace(matrix)), squares)
-            return cls(design, weights, found, mean, k, rounding)
-        mean = mean_of(design, weights, centred)
-        return cls(design, weights, rows_operator(design, weights, mean), mean, k)
+        else:
+            mean, rounding = mean_of(design, weights, centred), 0.0
+            found = rows_operator(design, weights, mean)
+        operator, unit = of_usual_size(found)
+        return cls(design, weights, operator, mean, k, rounding, unit)
 
     @property
     def scale(self) -> float:
         """From sums over the data to the objective, mean ½‖x − x̂‖²."""
-        return 0.5 / float(self.weights.sum())
+        return 0.5 * self.unit / float(self.weights.sum())
 
     def objective(self, attained: float) -> float:
         """The objective of components with this sum of vᵀCv, or the bound of such sums."""
@@ -151,14 +155,13 @@ def concluded(
     tests = 0 if stopped else (_CHEAP_TESTS if problem.explicit else _TESTS)
     above = bounded_above(operator, ritz, k, target, rng, tests)
     size = operator.size
-    rounding = EPS * 16 * k * math.sqrt(size) * float(theta[0])
-    rounding += problem.explicit + operator.rounding
+    rounding = EPS * 16 * k * math.sqrt(size) * float(theta[0]) + operator.rounding
     return Found(
         np.ascontiguousarray(ritz.vectors[:, :k]),
-        theta,
-        operator.trace,
-        max(above.bound, attained),
-        rounding,
+        problem.unit * theta,
+        problem.unit * operator.trace,
+        problem.unit * max(above.bound, attained),
+        problem.unit * rounding + problem.explicit,
         problem.mean,
         certain=above.certain,
         passes=passes + above.products,

@@ -68,7 +68,7 @@ def of_all_values(
     top = float(values[0])
     # Directions without variance, up to rounding, get the output 0 and not noise of length one.
     rounding = EPS * n * (k * top + total + (4 * (k + 1) * largest if centred else 0.0))
-    usable = values > n * EPS * max(top, float(np.abs(gram).max()))
+    usable = values > n * EPS * max(top, largest)
     values = np.where(usable, values, 0.0)
     turns = turns[:, :k] * usable
     turns = turns * signs_of(turns / root[:, None])

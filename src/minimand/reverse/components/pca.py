@@ -216,6 +216,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
         self.noise_variance_ = found.error / total / others if others > 0 else 0.0
         self.spectrum_ = None if found.spectrum is None else found.spectrum / total
         self.n_components_, self.n_samples_ = k, n
+        self._centred = bool(self.center)
 
     def _certify(self, found: Found, course: Course, total: float, unknown: str = "") -> None:
         scale = 0.5 / total

@@ -11,6 +11,7 @@ from ..._base.typing import AnyArray, Array
 from ...design import Design, as_design
 from ...estimators.inputs.data import check_weights
 from ...kernels import REGISTRY
+from ..finite_squares import check_weighted_squares
 from ..rows import in_double, kernel_rows
 
 
@@ -20,6 +21,7 @@ def weighted_rows(X: Any, sample_weight: Any) -> tuple[Design, Array]:
     weights = check_weights(sample_weight, design.shape[0])
     if weights is None:
         return design, np.ones(design.shape[0])
+    check_weighted_squares(X, weights)
     kept = np.flatnonzero(weights)
     if kept.size == weights.size:
         return design, weights

@@ -110,7 +110,7 @@ def _next(task: Task, now: Clusters) -> Clusters | None:
         found = _moved(task, now, rows, target[rows])
         if found.value < now.value - 0.5 * least and (found.volumes > 0).all():
             return found
-        rows = rows[: rows.size // 4]
+        rows = rows[: max(rows.size // 4, 1)] if rows.size > 1 else rows[:0]
     return None
 
 

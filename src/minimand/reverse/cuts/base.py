@@ -122,10 +122,11 @@ class KernelClusters(ClusterMixin, FitsRows):
     def _store_centres(self, task: Task, found: Clusters) -> None:
         """Labels, and the centres as sums over rows: Σᵢ dual_coef[j, i]·φ(xᵢ)."""
         n = task.pairs.n
-        self.labels_ = found.labels.astype(np.int32)
         self.dual_coef_ = np.zeros((task.n_clusters, n))
         self.dual_coef_[found.labels, np.arange(n)] = task.coefs / found.volumes[found.labels]
         self._norms = found.inner / found.volumes**2
+        self._names = self._named(found)
+        self.labels_ = self._names[found.labels]
         left_out = np.flatnonzero(task.weights == 0)  # they have not been moved
         sums = found.sums[left_out]
         ratios: Array | float = 1.0
@@ -134,10 +135,14 @@ class KernelClusters(ClusterMixin, FitsRows):
             ratios = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
         self.labels_[left_out] = self._nearest(sums / found.volumes, ratios)
 
+    def _named(self, found: Clusters) -> IntArray:
+        """What each cluster is called: by its number."""
+        return np.arange(found.volumes.size, dtype=np.int32)
+
     def _nearest(self, products: Array, ratios: Array | float = 1.0) -> IntArray:
         """The nearest centre, from the inner products of rows with all of them."""
         far = self._norms - 2.0 * (np.asarray(ratios).reshape(-1, 1) * products)
-        return far.argmin(axis=1).astype(np.int32)
+        return self._names[far.argmin(axis=1)]
 
     def _task_again(self) -> Task:
         """The task of the fit, from what the fit has stored."""

@@ -139,17 +139,21 @@ class KernelKMeans(KernelClusters):
                 )
                 self.n_iter_, self.history_ = course.iterations + 1, course.history
                 self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
-                distinct = self._distinct(found)
+        distinct = np.unique(self._names).size
         if distinct < k:
             warn_of_duplicates(distinct, k)
 
-    def _distinct(self, found: Clusters) -> int:
-        """The number of centres that rounding can tell apart."""
+    def _named(self, found: Clusters) -> IntArray:
+        """Of centres that rounding cannot tell apart, the first: equal rows have equal labels.
+
+        There are such centres if there are fewer different rows than clusters.
+        """
         products = self.dual_coef_ @ (found.sums / found.volumes)
         squares = np.diag(products)
         far = squares + squares[:, None] - products - products.T
         same = far <= 16.0 * EPS * float(np.max(self._sizes))
-        return int((np.tril(same, -1).sum(axis=1) == 0).sum())
+        np.fill_diagonal(same, True)
+        return same.argmax(axis=1).astype(np.int32)
 
     def _posed(self, X: Any, kernel: Kernel, weights: Array, k: int) -> tuple[Task, Array | None]:
         """The task on K or a factor of it, and the diagonal of what a factor leaves out."""

@@ -80,10 +80,10 @@ class MiniBatches:
 
     def finished(self, dtype: type | np.dtype[np.floating]) -> tuple[Array, AnyArray, float]:
         """Centres in the precision of X, the nearest of them for every row, and the objective."""
-        centers = self.centers.astype(dtype)
+        centers = self._rows.as_given(self.centers).astype(dtype)
         search = self._rows.search(len(centers))
-        search.assign(self._rows.admitted(centers))
+        inner = self._rows.admitted(centers)
+        search.assign(inner)
         primal = self._rows.weighed(self._rows.costs(search))
-        sums, masses = search.sums()
-        self.scale = Null(self._rows, centers.astype(float), sums, masses, primal).primal
+        self.scale = Null(self._rows, inner, *search.sums(), primal).primal
         return centers, search.labels(), primal

@@ -155,7 +155,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
         start = start_of(self.init, self.n_clusters, rows.shape[1])
         random = check_random_state(self.random_state)
         solver = "bounded" if self.algorithm == "auto" else self.algorithm
-        with Course(self, rows.distance.words, rows.X, solver=solver) as course:
+        with Course(self, rows.distance.words, rows.as_passed, solver=solver) as course:
 
             def begin() -> Run:
                 centers = np.ascontiguousarray(start(rows, self.n_clusters, random))
@@ -175,7 +175,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
                 self._store(course, rows, found)
             if not found.run.converged and self.max_iter is not None:
                 course.ends_at(f"max_iter={self.max_iter}")
-        if np.count_nonzero(self.counts_) < self.n_clusters and rows.far_column is None:
+        if np.count_nonzero(self.counts_) < self.n_clusters:
             warn_of_duplicates(np.unique(self.labels_).size, self.n_clusters)
 
     def _store(self, course: Course, rows: Rows, found: Found) -> None:
@@ -222,12 +222,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
         else:
             X = data.check_x(self, X)
             rows = Rows.of(X, data.check_weights(sample_weight, X.shape[0]), distance)
-            centers, counts = self.cluster_centers_.astype(float), self.counts_.copy()
+            centers, counts = rows.admitted(self.cluster_centers_), self.counts_.copy()
             steps = self.n_iter_
-        centers = np.ascontiguousarray(centers)
+        centers = np.array(centers, order="C")  # the means so far, which the rows move
         weights = np.zeros(0) if rows.weights is None else rows.weights
         self.labels_ = _core.learn_means(rows.compiled, weights, centers, counts)
-        self.cluster_centers_, self.counts_ = centers, counts
+        self.cluster_centers_, self.counts_ = rows.as_given(centers), counts
         self._distance, self._n_features_out = rows.distance, len(centers)
         self.n_iter_ = steps + 1
         for name in ("certificate_", "history_", "inertia_"):  # of an earlier fit
@@ -274,7 +274,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
         return self._distance_table(self._new(X))
 
     def _distance_table(self, rows: Rows) -> Array:
-        return rows.distance.between(rows.X, self.cluster_centers_)
+        return rows.distance.between(rows.X, rows.shifted(self.cluster_centers_))
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> float:
         """The objective on other data, negative so that more is better."""
@@ -298,5 +298,5 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
         rows, centers = self._new(X), self.cluster_centers_
         labels, name = rows.nearest(centers)[0], rows.distance.name
         return clusters_of_rows(
-            rows.X, labels, centers, "KMeans.plot", kind=kind, distance=name, ax=ax
+            rows.as_passed, labels, centers, "KMeans.plot", kind=kind, distance=name, ax=ax
         )

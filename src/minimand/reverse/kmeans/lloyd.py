@@ -76,6 +76,7 @@ class Lloyd:
     def _assign(self) -> int:
         """Look for the nearest centres; the number of rows that have moved."""
         before = None if self._bounds else self._search.labels()
+        self._assigned = self.centers  # from which the search measures rows
         moved, share, _ = self._search.assign(self.centers)
         self.passes += share
         self.iterations += 1
@@ -89,8 +90,9 @@ class Lloyd:
         if (masses <= 0).any() and self._fill(masses):
             sums, masses = self._search.sums()
         if distance.by_sums:
+            value = self._objective(sums, masses)
             self.centers = distance.centers(sums, masses, self.centers)
-            self.primal = min(self.primal, self._null.objective(sums, masses))
+            self.primal = min(self.primal, value)
             return
         labels = self._search.labels()
         if self._labels.size:
@@ -101,6 +103,19 @@ class Lloyd:
         self._labels = labels
         self.centers = medians(rows.X, labels, rows.weights, self.centers, touched)
         self.primal = min(self.primal, Null.cost_of(rows, labels, self.centers))
+
+    def _objective(self, sums: Array, masses: Array) -> float:
+        """The objective of the clusters with their best centres.
+
+        Sums tell it as a share of the objective of one cluster. Where rows far from all others make
+        that much larger, digits cancel, and what the rows cost now is measured by differences.
+        """
+        if not self._rows.distance.centred or self._null.primal <= _FAR * self.primal:
+            return self._null.objective(sums, masses)
+        filled = masses > 0
+        leans = sums[filled] - masses[filled, None] * self._assigned[filled]
+        gained = float(np.sum(np.sum(leans * leans, axis=1) / masses[filled]))
+        return self._rows.weighed(self._rows.costs(self._search)) - gained
 
     def _fill(self, masses: Array) -> bool:
         """Give every empty cluster the row that is farthest from its centre.
@@ -129,7 +144,7 @@ class Lloyd:
 
     def finished(self, dtype: type | np.dtype[np.floating]) -> tuple[Array, AnyArray, float]:
         """Centres in the precision of X, the nearest of them for every row, and the objective."""
-        centers = self.centers.astype(dtype)
+        centers = self._rows.as_given(self.centers).astype(dtype)
         self._search.assign(self._rows.admitted(centers))
         primal = self._rows.weighed(self._rows.costs(self._search))
         return centers, self._search.labels(), primal
@@ -179,3 +194,4 @@ class Null:
 
 
 _BLOCK = 4096  # rows of a temporary; safeguard: fits a cache
+_FAR = 1e7  # objectives in that of one cluster, from which sums lose digits; safeguard: 9 are left

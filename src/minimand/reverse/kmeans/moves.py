@@ -43,8 +43,9 @@ class Hartigan(Lloyd):
                 search.relabel(int(row), int(labels[row]))
             last = self.primal
             sums, masses = search.sums()  # without the rounding of many moves
+            value = self._objective(sums, masses)
             self.centers = rows.distance.centers(sums, masses, self.centers)
-            self.primal = min(last, self._null.objective(sums, masses))
+            self.primal = min(last, value)
             yield None, self.primal, -np.inf
             if not moved or self.primal >= last:  # moves that gain nothing are rounding
                 self.converged = True

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from ... import _core
 from ..._base.linear_system import EPS
@@ -21,31 +19,46 @@ from ...design.near_zero import near_zero
 from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.matrix import as_matrix, matrix_of
 from ...kernels.rows import summed
-from ..finite_squares import refuse_tiny, with_finite_squares
+from ..finite_squares import check_weighted_squares, refuse_tiny, with_finite_squares
 from .distances import RowDistance
 
 _NONE = np.zeros(0)
-_LOST = (
-    1e-4  # rounding of squared distances, as a share of the spread, that needs a warning; safeguard
-)
 _ULPS = 4.0  # of squares of sparse rows, times √columns; measured: 1.5 (1500 × 30, 2100 × 2100)
 
 
 @dataclass(eq=False)
 class Rows:
-    """Rows of X, dense in C order or CSR, what they weigh (None: 1 each), and their distance."""
+    """Rows of X, dense in C order or CSR, what they weigh (None: 1 each), and their distance.
+
+    Squared distances of sparse rows are differences of products. So full columns that are far from
+    zero are shifted (`design.near_zero`), and centres with them: inside a search, centres are those
+    of the shifted rows; `shifted` and `as_given` take them there and back.
+    """
 
     X: Any
     weights: Array | None
     distance: RowDistance
+    shift: Array = field(default_factory=lambda: _NONE)  # X is what was given less this; empty: 0
+    given: Any = None  # the rows as they were given, if they were shifted
 
     @classmethod
     def of(cls, X: Any, weights: Array | None, distance: RowDistance) -> Rows:
-        """From a checked matrix or design; a copy is made only of rows that are not contiguous."""
+        """From a checked matrix or design; dense rows are copied only if not contiguous."""
         if isinstance(X, Design):
             X = matrix_of(X)
         X = summed(X.tocsr()) if sparse.issparse(X) else np.ascontiguousarray(X)
-        return cls(with_finite_squares(X), weights, distance)
+        X = with_finite_squares(X)
+        if distance.centred and sparse.issparse(X):
+            design, shift = near_zero(as_design(X))
+            if shift.any():
+                near: Any = design
+                return cls(summed(near.by_row), weights, distance, shift, X)
+        return cls(X, weights, distance)
+
+    @property
+    def as_passed(self) -> Any:
+        """The rows as they were given."""
+        return self.X if self.given is None else self.given
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -69,33 +82,6 @@ class Rows:
             return 0.0
         squares = float(as_design(self.X).moments(self.masses).second.sum())
         return _ULPS * EPS * math.sqrt(self.shape[1]) * squares
-
-    @cached_property
-    def far_column(self) -> tuple[int, float] | None:
-        """A column so far from zero, and how far, that squared distances of sparse rows cancel."""
-        if not sparse.issparse(self.X) or not self.distance.centred:
-            return None
-        design, shift = near_zero(as_design(self.X))
-        if not shift.any():
-            return None
-        first, second = design.moments(self.masses / self.total)
-        spread = float(np.maximum(second - first * first, 0.0).sum())
-        if not EPS * float(np.square(first + shift).sum()) > _LOST * spread > 0:
-            return None
-        column = int(np.abs(shift).argmax())
-        return column, float(shift[column])
-
-    def warn_if_far(self, stacklevel: int) -> None:
-        """Say that the clusters may be those of rounding, and what helps."""
-        if self.far_column is not None:
-            column, place = self.far_column
-            warnings.warn(
-                f"column {column} of X is far from zero, about {place:.3g}, where squared "
-                "distances of sparse rows are lost in rounding: subtract that number from it, or "
-                "pass a dense X.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
 
     @cached_property
     def factors(self) -> Array:
@@ -133,9 +119,18 @@ class Rows:
         found.assign(self.admitted(centers))
         return found.labels(), self.costs(found)
 
+    def shifted(self, centers: Array) -> Array:
+        """Centres of the rows that were given as centres of X."""
+        return centers - self.shift if self.shift.size else centers
+
+    def as_given(self, centers: Array) -> Array:
+        """Centres of X as centres of the rows that were given."""
+        return centers + self.shift if self.shift.size else centers
+
     def admitted(self, centers: Array) -> Array:
-        """Centres in double precision: directions that were rounded have the length one again."""
-        return self.distance.admitted(np.ascontiguousarray(centers, dtype=float))
+        """Given centres, shifted, in double precision: directions have the length one again."""
+        centers = self.shifted(np.ascontiguousarray(centers, dtype=float))
+        return self.distance.admitted(centers)
 
     def costs(self, search: _core.CenterSearch) -> Array:
         """The costs of the rows at the centres of a search."""
@@ -147,7 +142,7 @@ class Rows:
 
     def picked(self, rows: AnyArray) -> Rows:
         """Some of the rows, all of weight one."""
-        return Rows(self.X[rows], None, self.distance)
+        return Rows(self.X[rows], None, self.distance, self.shift)
 
     def points(self, rows: AnyArray) -> Array:
         """Some of the rows as centres."""
@@ -169,6 +164,6 @@ def rows_of_fit(estimator: Any, X: Any, sample_weight: Any, distance: RowDistanc
         )
     rows = Rows.of(X, weights, distance)
     if distance.name == "euclidean":
-        refuse_tiny(rows.X)
-        rows.warn_if_far(stacklevel=6)
+        refuse_tiny(rows.as_passed)
+        check_weighted_squares(rows.as_passed, weights)
     return rows

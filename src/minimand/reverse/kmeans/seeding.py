@@ -92,11 +92,11 @@ def start_of(init: Any, k: int, n_features: int) -> Start:
     if isinstance(init, str):
         return STARTS[init]
     if callable(init):
-        return lambda rows, k, random: rows.distance.admitted(
-            _given(init(rows.X, k, random_state=random), k, n_features)
+        return lambda rows, k, random: rows.admitted(
+            _given(init(rows.as_passed, k, random_state=random), k, n_features)
         )
     centers = _given(init, k, n_features)
-    return lambda rows, k, random: rows.distance.admitted(centers.copy())
+    return lambda rows, k, random: rows.admitted(centers.copy())
 
 
 def _given(init: Any, k: int, n_features: int | None) -> Array:

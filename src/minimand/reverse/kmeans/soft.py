@@ -154,14 +154,14 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         start = start_of(self.init, self.n_clusters, rows.shape[1])
         centers = start(rows, self.n_clusters, check_random_state(self.random_state))
         form = self._formed(rows, centers)
-        with Course(self, form.words, rows.X, solver=form.name) as course:
+        with Course(self, form.words, rows.as_passed, solver=form.name) as course:
             scale = _spread(rows)
             centers, primal = course.follow(self._steps(course, rows, form, centers, scale))
             with undisturbed():
                 self._form, self._n_features_out = form, len(centers)
-                self.cluster_centers_, self.n_iter_ = centers, course.iterations
+                self.cluster_centers_, self.n_iter_ = rows.as_given(centers), course.iterations
                 self._middle = rows.middle
-                self.labels_ = self._shares(rows.X).argmax(axis=1)
+                self.labels_ = self._shares(rows).argmax(axis=1)
                 self.inertia_ = primal
                 if form.name == "gaussian":
                     self.temperature_ = form.number
@@ -215,16 +215,17 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         weights = data.check_weights(sample_weight, X.shape[0])
         return Rows.of(X, weights, REGISTRY.get("euclidean"))
 
-    def _shares(self, X: Any) -> Array:
+    def _shares(self, rows: Rows) -> Array:
+        centers = rows.shifted(self.cluster_centers_)
         found = [
-            self._form.shares(_squared(block, self.cluster_centers_, self._middle))[0]
-            for block in _blocks(X, len(self.cluster_centers_))
+            self._form.shares(_squared(block, centers, self._middle))[0]
+            for block in _blocks(rows.X, len(centers))
         ]
         return np.concatenate(found)
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """The shares Y of rows in the clusters: ≥ 0, each row sums to one."""
-        return self._shares(self._new(X).X)
+        return self._shares(self._new(X))
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """The cluster with the largest share, which is the nearest centre."""
@@ -237,18 +238,19 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> float:
         """The objective on other data with their best shares, negative so that more is better."""
         rows = self._new(X, sample_weight)
-        return -_pass(rows, self._form, self.cluster_centers_)[0]
+        return -_pass(rows, self._form, rows.shifted(self.cluster_centers_))[0]
 
     def plot(self, X: ArrayLike = None, ax: Any = None, *, kind: str = "clusters") -> Any:
         """Draw rows, coloured by the cluster of their largest share; ``kind`` as in `KMeans`."""
         check_picture(self, X, kind)
         rows, centers = self._new(X), self.cluster_centers_
-        labels = self._shares(rows.X).argmax(axis=1)
-        return clusters_of_rows(rows.X, labels, centers, "SoftKMeans.plot", kind=kind, ax=ax)
+        labels = self._shares(rows).argmax(axis=1)
+        return clusters_of_rows(rows.as_passed, labels, centers, "SoftKMeans.plot", kind=kind, ax=ax)
 
     def judged(self, X: ArrayLike, sample_weight: ArrayLike = None) -> Certificate:
         """The certificate of the centres on these rows with their best shares, computed anew."""
-        rows, centers = self._new(X, sample_weight), self.cluster_centers_
+        rows = self._new(X, sample_weight)
+        centers = rows.shifted(self.cluster_centers_)
         primal = _pass(rows, self._form, centers)[0]
         course = Course(self, self._form.words)
         return _certified(course, rows, self._form, centers, primal, _spread(rows))

@@ -140,12 +140,13 @@ def blocks_at(points: Points, found: Distances, z: float) -> Blocks:
     x = 0.5 * np.maximum(found.rise - z * both, 0.0)
     x[np.arange(n), labels] = 0.0
     means = _means(points, labels, x, volumes)
-    middle = np.sqrt(means * means.T)
+    middle = np.sqrt(means) * np.sqrt(means.T)
     least = np.full((k, k), np.inf)
     np.minimum.at(least, labels, x)  # the smallest x of a cluster, towards each other one
-    below = np.maximum(middle - least, 0.0)
-    product = below * below.T
-    short = (middle - least - least.T) * middle
+    # In units of m, so that nothing overflows: θ = (a + b − 1)/(a·b) with a = 1 − least/m.
+    below = 1.0 - np.divide(least, middle, out=np.ones((k, k)), where=middle > 0)
+    product = np.maximum(below, 0.0) * np.maximum(below.T, 0.0)
+    short = below + below.T - 1.0
     theta = np.divide(short, product, out=np.zeros((k, k)), where=product > 0)
     return Blocks(x, middle, np.clip(theta, 0.0, 1.0))
 
@@ -160,9 +161,8 @@ def _along(points: Points, found: Distances, blocks: Blocks) -> float:
     """uᵀBu/‖u‖²."""
     volumes, m = found.volumes, blocks.middle
     means = _means(points, found.labels, blocks.x, volumes)
-    cross = np.divide(
-        blocks.theta * (means - m) * (means.T - m), m, out=np.zeros_like(m), where=m > 0
-    )
+    share = np.divide(means.T - m, m, out=np.zeros_like(m), where=m > 0)
+    cross = blocks.theta * (means - m) * share
     inner = np.where(m > 0, means + means.T - m + cross, 0.0)
     return float((inner * np.outer(volumes, volumes)).sum() / volumes.sum())
 
@@ -192,7 +192,8 @@ def matrix_of(points: Points, labels: IntArray, blocks: Blocks) -> Array:
     across = blocks.x[:, labels]  # xᵢ towards the cluster of j
     middle, theta = (part[labels][:, labels] for part in (blocks.middle, blocks.theta))
     with np.errstate(invalid="ignore", divide="ignore"):
-        B = across + across.T - middle + theta * (across - middle) * (across.T - middle) / middle
+        share = (across.T - middle) / middle
+        B = across + across.T - middle + theta * (across - middle) * share
     # Rounding must not make an entry negative, and clusters without any room have none.
     B = np.where(middle > 0, np.maximum(B, 0.0), 0.0)
     B[labels[:, None] == labels] = 0.0

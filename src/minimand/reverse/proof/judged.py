@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -21,6 +22,8 @@ from ..cuts.alternation import Task, clusters_of
 from ..cuts.bounds import rounding_of
 from ..cuts.normalized_cut import cut_bound, cut_task, cut_value
 from ..cuts.pairs import DensePairs
+from ..kmeans.distances import Euclidean
+from ..kmeans.rows import Rows
 from ..rows import in_double, kernel_rows, row_weights
 from .closed_form import objective
 from .points import PairPoints, Points, RowPoints, are_equal, indicator
@@ -56,9 +59,13 @@ def of_centres(
         kept = weights > 0
         rows = X[kept]
         dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=float)
-        points = RowPoints(dense.astype(float, copy=False), weights[kept])
+        dense = dense.astype(float, copy=False)
+        points = RowPoints(dense, weights[kept])
         labels = labels[kept]
-        equal = are_equal(dense, labels)
+        # The mean of equal rows is off by an ulp for each of them; other centres are not theirs.
+        ulps = dense.shape[0] * float(np.finfo(rows.dtype).eps)
+        sizes = float(weights[kept] @ np.square(ulps * dense).sum(axis=1))
+        equal = primal <= sizes and are_equal(dense, labels)
     return _certificate(
         model, ROWS_FORMULA, primal, relaxed, points, labels, k, thorough, equal=equal
     )
@@ -84,7 +91,7 @@ def of_kernel(
     primal = float(weights @ np.maximum(own + far.min(axis=1), 0.0))
     error = rounding_of(weights, kernel.sizes(rows))
     labels = far.argmin(axis=1)[kept]
-    equal = thorough and _have_equal_features(kernel, X, gram, kept, labels)
+    equal = thorough and primal <= error and _have_equal_features(kernel, X, gram, kept, labels)
     return _certificate(
         model, KERNEL_FORMULA, primal, relaxed, points, labels, k, thorough, error, equal=equal
     )
@@ -115,6 +122,7 @@ def _of_factor(
         primal = min(primal, max(whole - float(between.sum()) - left.inner, 0.0))
     points = RowPoints(factor[kept], weights[kept]) if thorough else None
     error = rounding_of(weights, kernel.sizes(rows))
+    equal = thorough and primal <= error
     return _certificate(
         model,
         KERNEL_FORMULA,
@@ -126,7 +134,7 @@ def _of_factor(
         thorough,
         error,
         left.lost,
-        equal=thorough and _have_equal_features(kernel, X, None, kept, labels[kept]),
+        equal=equal and _have_equal_features(kernel, X, None, kept, labels[kept]),
     )
 
 
@@ -152,8 +160,10 @@ def of_cut(
         else:
             points = _cut_points(task, kept)
             # The objective of the points and the cut differ by a constant of the graph.
-            shift = k - 1 - points.total
-            proof = prove(points, _compressed(labels[kept]), k, primal - shift, primal)
+            unit = points.unit
+            shift = k - 1 - unit * points.total
+            least = (primal - shift) / unit
+            proof = prove(points, _compressed(labels[kept]), k, least, primal / unit).times(unit)
             if proof.lower + shift > bound:
                 bound, rounding, certain = proof.lower + shift, proof.rounding, True
             kind = "global" if closes(primal, bound) else kind
@@ -167,8 +177,10 @@ def _cut_points(task: Task, kept: BoolArray) -> PairPoints:
     pairs: Any = task.pairs
     values = pairs.values if isinstance(pairs, DensePairs) else pairs.values.toarray()
     rows = np.flatnonzero(kept)
-    ratios = task.ratios[rows]
-    return PairPoints(values[np.ix_(rows, rows)] * np.outer(ratios, ratios), task.weights[rows])
+    # Weights about one: their unit is that of the points, so that neither overflows.
+    unit = 2.0 ** (math.frexp(float(task.weights.max()))[1] // 2)
+    ratios, weights = task.ratios[rows] * unit, task.weights[rows] / unit / unit
+    return PairPoints(ratios[:, None] * values[np.ix_(rows, rows)] * ratios, weights)
 
 
 def _certificate(
@@ -228,7 +240,7 @@ def _proved(points: Points | None, labels: IntArray, k: int) -> Proof:
         proof = Proof(-np.inf, 0.0, "the rows do not fit into memory as a dense matrix")
     else:
         labels = _compressed(labels)
-        proof = prove(points, labels, k, objective(points, labels))
+        proof = prove(points, labels, k, objective(points, labels)).times(points.unit)
     if proof.remark:
         _too_large(proof.remark)
     return proof
@@ -244,19 +256,15 @@ def _too_large(why: str) -> None:
 def _assigned(X: Any, centres: Array, given: IntArray | None = None) -> tuple[IntArray, Array]:
     """The nearest (or given) centre of every row, its squared distance without cancellation."""
     n = X.shape[0]
-    labels, squares = np.zeros(n, dtype=np.int64), np.zeros(n)
-    norms = np.einsum("ij,ij->i", centres, centres)
-    size = max(1, (1 << 22) // max(centres.shape[0], X.shape[1], 1))  # numbers; safeguard: memory
+    labels = Rows.of(X, None, Euclidean()).nearest(centres)[0] if given is None else given
+    labels, squares = np.asarray(labels, dtype=np.int64), np.zeros(n)
+    size = max(1, (1 << 22) // max(X.shape[1], 1))  # numbers; safeguard: memory
     for start in range(0, n, size):
         some = slice(start, min(start + size, n))
         part = X[some]
-        if given is None:
-            near = (norms - 2.0 * np.asarray(part @ centres.T, dtype=float)).argmin(axis=1)
-        else:
-            near = given[some]
         dense = part.toarray() if sparse.issparse(part) else np.asarray(part, dtype=float)
-        left = dense - centres[near]
-        labels[some], squares[some] = near, np.einsum("ij,ij->i", left, left)
+        left = dense - centres[labels[some]]
+        squares[some] = np.einsum("ij,ij->i", left, left)
     return labels, squares
 
 

@@ -21,7 +21,15 @@ from ..._base.linear_system import EPS
 from ..._base.typing import Array, IntArray
 from ...features.low_rank import MEMORY
 
+_USUAL = 1e-40, 1e40  # numbers whose products, and squares of these, are numbers; safeguard
 SIDE = 3000  # most rows of a matrix all of whose eigenvalues are computed; safeguard: some seconds
+
+
+def unit_of(numbers: Array) -> float:
+    """A power of two of the size of the largest number, if that is very large or small; else 1."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    usual = largest == 0 or _USUAL[0] <= largest <= _USUAL[1]
+    return 1.0 if usual else 2.0 ** math.frexp(largest)[1]
 
 
 class Bound(NamedTuple):
@@ -32,8 +40,12 @@ class Bound(NamedTuple):
 
 
 class Points(ABC):
-    """Points with weights, all of them positive."""
+    """Points with weights, all of them positive.
 
+    Sums of squares are in a unit, a power of two, so that no product of them overflows or vanishes.
+    """
+
+    unit: float
     root: Array  # u = √w
     total: float  # tr C
     size: float  # of the numbers that tr C is computed from, summed: its rounding is some ulp of it
@@ -83,6 +95,9 @@ class RowPoints(Points):
     """Points that are rows of numbers, or of a factor of a kernel matrix."""
 
     def __init__(self, rows: Array, weights: Array) -> None:
+        length, mass = unit_of(rows), unit_of(weights)
+        self.unit = length * length * mass
+        rows, weights = (x if u == 1 else x / u for x, u in ((rows, length), (weights, mass)))
         self.root = np.sqrt(weights)
         centred = rows - (weights @ rows) / float(weights.sum())
         centred -= (weights @ centred) / float(weights.sum())  # what the rounding of the mean left
@@ -118,6 +133,9 @@ class PairPoints(Points):
     """Points of which the inner products are known; these need not be positive semidefinite."""
 
     def __init__(self, gram: Array, weights: Array) -> None:
+        square, mass = unit_of(gram), unit_of(weights)
+        self.unit = square * mass
+        gram, weights = (x if u == 1 else x / u for x, u in ((gram, square), (weights, mass)))
         self.root = np.sqrt(weights)
         centred = self.off_mean(self.off_mean(gram * np.outer(self.root, self.root)).T)
         self._matrix = 0.5 * (centred + centred.T)
@@ -146,7 +164,9 @@ def top_sum(square: Array, count: int, size: float = 0.0, zeros: int = 0) -> Bou
     values = largest_eigenvalues(square, count)
     values = np.concatenate([values, np.zeros(min(max(zeros, 0), count))])
     values = np.sort(values)[::-1][:count]
-    rounding = EPS * (count * side * float(np.linalg.norm(square)) + 4.0 * size)
+    # SciPy's norm does not square numbers that are too small or too large for it.
+    norm = float(linalg.norm(square, check_finite=False))
+    rounding = EPS * (count * side * norm + 4.0 * size)
     return Bound(float(values.sum()) + rounding, rounding)
 
 

@@ -24,10 +24,15 @@ class Proof(NamedTuple):
     rounding: float
     remark: str = ""  # why there is no better bound than that by eigenvalues
 
+    def times(self, unit: float) -> Proof:
+        """The bound in other units."""
+        return self._replace(lower=unit * self.lower, rounding=unit * self.rounding)
+
 
 def closes(primal: float, bound: float) -> bool:
     """Whether the objective is the least one, up to a share of itself that counts as none."""
-    return primal - bound <= CLOSED * primal
+    # An objective of zero is one that has underflown, unless rows are equal, which is looked at.
+    return primal > 0 and primal - bound <= CLOSED * primal
 
 
 def prove(
@@ -35,7 +40,8 @@ def prove(
 ) -> Proof:
     """The bound of the closed form; where that leaves a gap, of some rounds on the dual problem.
 
-    ``scale`` is what a gap is compared with: the objective, unless a constant was added to it.
+    ``scale`` is what a gap is compared with: the objective, unless a constant was added to it. All
+    numbers are in the unit of the points.
     """
     try:
         point = best_point(points, labels, k)

@@ -15,6 +15,7 @@ import math
 from itertools import islice
 
 import numpy as np
+from scipy import linalg
 
 from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
@@ -44,7 +45,7 @@ def tightened(
     """
     C, u = points.matrix(), points.root / np.linalg.norm(points.root)
     rounds = int(np.clip(_WORK / max(points.n, 1) ** 3, _LEAST, _MOST))
-    sigma = float(np.linalg.norm(C + B)) / math.sqrt(k)
+    sigma = float(linalg.norm(C + B, check_finite=False)) / math.sqrt(k)
     best = B, *lower_bound(points, B, k)
     if not sigma > EPS * points.size:  # equal points: all that is left is rounding
         return best

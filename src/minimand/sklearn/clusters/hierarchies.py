@@ -6,6 +6,7 @@ certificate of the k-means objective.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._base.typing import ArrayLike, IntArray
 from ...certificate import Certificate
-from ...certificate.relaxation import top_of_rows
 from ...estimators.inputs.matrix import is_plain
 from ...kernels.dissimilarity import dissimilarity_of
 from ...reverse.finite_squares import in_range_as_given
+from ...reverse.hierarchy.judged import of_labels
 from ...reverse.hierarchy.nearest import nearest_clusters, nearest_of
 
 
@@ -83,19 +84,13 @@ class BisectingKMeans(cluster.BisectingKMeans):
         s = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         s = np.full(X.shape[0], float(s)) if s.ndim == 0 else s
         k = int(self.n_clusters)
-        top = top_of_rows(X, k - 1, weights=s)
-        primal, whole = float(self.inertia_), top.total
-        dual = min(top.discarded, primal)
-        gap = primal - dual
-        self.certificate_ = Certificate(
-            primal=primal,
-            dual=dual,
-            gap=gap,
-            relative=gap / whole if whole > 0 else 0.0,
-            kind="relaxation",
-            objective="Σ ‖x − c‖²",
-            rounding=top.rounding,
-            iterations=k - 1,
-            certain=top.certain,
-        )
+        # Of the labels: scikit-learn's sums of squares are those of products, which may cancel.
+        found = of_labels(self, X, np.asarray(self.labels_), k, None, s)
+        self.certificate_ = replace(found, iterations=k - 1)
         return self
+
+    def predict(self, X: ArrayLike) -> Any:
+        """The cluster of every row, down the tree; in double precision if the fit was."""
+        check_is_fitted(self)
+        X = self._check_test_data(X)
+        return super().predict(X.astype(self.cluster_centers_.dtype, copy=False))

@@ -35,11 +35,24 @@ class _Nearest:
 
     cluster_centers_: Array
 
-    def predict(self: Any, X: ArrayLike) -> AnyArray:
-        """The nearest centre of every row; of several at equal distance, the first."""
+    def _new(self: Any, X: ArrayLike) -> Rows:
         check_is_fitted(self)
-        rows = Rows.of(self._check_test_data(X), None, Euclidean())
-        return rows.nearest(self.cluster_centers_)[0]
+        return Rows.of(self._check_test_data(X), None, Euclidean())
+
+    def predict(self, X: ArrayLike) -> AnyArray:
+        """The nearest centre of every row; of several at equal distance, the first."""
+        return self._new(X).nearest(self.cluster_centers_)[0]
+
+    def transform(self, X: ArrayLike) -> Array:
+        """The distances of rows from all centres."""
+        rows = self._new(X)
+        return rows.distance.between(rows.X, rows.shifted(self.cluster_centers_))
+
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> float:
+        """The objective on other data, negative so that more is better."""
+        rows = self._new(X)
+        rows.weights = check_weights(sample_weight, rows.shape[0])
+        return -rows.weighed(rows.nearest(self.cluster_centers_)[1])
 
 
 class KMeans(_Nearest, DropIn, cluster.KMeans):
@@ -96,7 +109,7 @@ class KMeans(_Nearest, DropIn, cluster.KMeans):
         def steps(run: Any) -> Iterator[tuple[None, float, float]]:
             return run.steps(lambda _, shift: np.sum(shift**2) <= self._tol, self.max_iter)
 
-        with Course(self, rows.distance.words, rows.X, solver="bounded") as course:
+        with Course(self, rows.distance.words, rows.as_passed, solver="bounded") as course:
             found = best_of_starts(course, self._n_init, begin, steps, rows.X.dtype)
             centers, labels, primal, run, history = found
             with undisturbed():
@@ -107,7 +120,7 @@ class KMeans(_Nearest, DropIn, cluster.KMeans):
                 self.history_ = history
                 history.end(primal, self.certificate_.dual, self.certificate_.gap)
         distinct = np.unique(labels).size
-        if distinct < self.n_clusters and rows.far_column is None:
+        if distinct < self.n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters "
                 f"({self.n_clusters}). Possibly due to duplicate points in X.",
@@ -153,9 +166,9 @@ max_no_improvement, init_size, n_init, reassignment_ratio
         if not self.compute_labels:
             return self
         rows = _rows(self, X, sample_weight, checked=True)
-        centers = self.cluster_centers_.astype(float)
+        centers = rows.admitted(self.cluster_centers_)
         search = rows.search(len(centers))
-        search.assign(np.ascontiguousarray(centers))
+        search.assign(centers)
         primal = rows.weighed(rows.costs(search))
         scale = Null(rows, centers, *search.sums(), primal).primal
         course = Course(self, rows.distance.words)
@@ -182,6 +195,4 @@ def _rows(model: Any, X: Any, sample_weight: Any, *, checked: bool = False) -> R
             order="C",
             accept_large_sparse=False,
         )
-    rows = Rows.of(X, check_weights(sample_weight, X.shape[0]), Euclidean())
-    rows.warn_if_far(stacklevel=5)
-    return rows
+    return Rows.of(X, check_weights(sample_weight, X.shape[0]), Euclidean())
