@@ -19,7 +19,6 @@ from ...solvers.structured.course import Trained
 from ..callbacks import with_callbacks
 from ..inputs import data
 from .base import Labeler, Labelling, has_probabilities, labellings_wanted
-from .choices import for_crfsuite
 from .graphs.posing import (
     GraphPosed,
     GraphWeights,
@@ -32,6 +31,7 @@ from .graphs.scoring import Decoded, best_of, scored_graphs
 from .graphs.training import TrainedSteps, learn_graph_batch, train_graphs
 from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
+from .settings import for_crfsuite
 from .tokens import GRAPH
 
 _OF_THE_PROBLEM = "transitions", "weights", "directed", "edge_features", "cost"

@@ -22,12 +22,12 @@ from ...solvers.structured.problem import ChainWeights
 from ..callbacks import with_callbacks
 from ..inputs import data
 from .base import Labeler, Labelling, has_probabilities, labellings_wanted
-from .choices import check_choices, for_crfsuite
 from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
 from .sequences.posing import Posed, pose, pose_again
 from .sequences.scoring import Scored, scored
 from .sequences.stream import learn_batch
+from .settings import check_choices, for_crfsuite
 
 _TRAINERS = {  # the module of a trainer, which is loaded when it is needed, and its name
     "crf": ("crf.chains", "train_crf"),

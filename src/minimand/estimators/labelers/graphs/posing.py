@@ -16,7 +16,6 @@ from ....solvers.structured.graph_problem import GraphProblem, hamming
 from ....solvers.structured.max_margin.training import refuse_l1
 from ....solvers.structured.problem import Allowed
 from ...inputs import data
-from ..choices import LOSSES, Choices, check_common_choices, check_flag, penalty_parts
 from ..edge_features import gathered
 from ..labels import (
     distinct_labels,
@@ -27,6 +26,7 @@ from ..labels import (
     refuse_single,
     refuse_unknown,
 )
+from ..settings import LOSSES, Choices, check_common_choices, check_flag, penalty_parts
 from ..structure import Masks, cost_table, edge_width, masks_of, observed_on_edges
 from ..tokens import GRAPH, learn, read, refuse_empty
 from .inputs import Given, given_graphs

@@ -13,7 +13,6 @@ from ....outputs.chain import expected_transitions, loss_augmented, marginals
 from ....solvers.structured.perceptron import Steps
 from ....solvers.structured.problem import ChainProblem, ChainWeights
 from ...inputs import data
-from ..choices import Choices
 from ..labels import (
     encode,
     first_classes,
@@ -21,6 +20,7 @@ from ..labels import (
     refuse_other_classes,
     refuse_unknown,
 )
+from ..settings import Choices
 from ..tokens import learn, lengths_of, read, refuse_empty, sequences
 from .posing import Posed, problem_of
 
