@@ -522,6 +522,7 @@ def groups_on_gram(
 
 class GroupColumns:
     def __init__(self, A: _Vector, starts: NDArray[np.int64], scores: int) -> None: ...
+    def grow(self, A: _Vector, starts: NDArray[np.int64]) -> None: ...
     def solve(
         self,
         h: _Vector,
