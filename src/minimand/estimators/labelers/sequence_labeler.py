@@ -219,6 +219,8 @@ class SequenceLabeler(Inspected, Labeler):
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge
+        if posed.features is None:
+            attributes["n_features_in_"] = found.coef.shape[0]
         return attributes
 
     def _posed_again(self, X: Any, y: Any, sample_weight: ArrayLike = None) -> Posed:
@@ -229,8 +231,6 @@ class SequenceLabeler(Inspected, Labeler):
         for name in ("edge_coef_", "mistakes_", "bound_", "n_features_in_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.__dict__.update(self._attributes(posed, trained.weights))
-        if posed.features is None:
-            self.n_features_in_ = posed.problem.design.shape[1]
         self.alpha_ = posed.alpha
         self.solver_, self.history_ = trained.solver, trained.history
         self.n_iter_ = trained.certificate.iterations

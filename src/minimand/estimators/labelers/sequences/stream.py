@@ -42,11 +42,12 @@ def learn_batch(
     state = vars(labeler).get("_stream") or {}
     learn_one = _perceptron_pass if choices.loss == "perceptron" else _gradient_pass
     weights, state = learn_one(labeler, posed, state)
+    for name in ("certificate_", "history_", "mistakes_", "bound_", "edge_coef_"):
+        labeler.__dict__.pop(name, None)  # of an earlier fit
     labeler.__dict__.update(labeler._attributes(posed, weights))
-    for name in ("certificate_", "history_", "mistakes_", "bound_"):  # of an earlier fit
-        labeler.__dict__.pop(name, None)
-    labeler.alpha_ = posed.alpha
-    labeler._stream = {**state, "seen": state.get("seen", 0) + posed.problem.n_sequences}
+    seen = state.get("seen", 0) + posed.problem.n_sequences
+    labeler.alpha_ = 1.0 / seen if choices.alpha is None else posed.alpha
+    labeler._stream = {**state, "seen": seen}
     labeler.n_iter_ = labeler._stream["batches"] = state.get("batches", 0) + 1
 
 
