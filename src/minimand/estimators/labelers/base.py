@@ -85,9 +85,7 @@ class Labeler(NamesParameters, CallbackSupportMixin, Summarised):
         if not trained.converged and trained.certificate.kind == "global":
             penalised = bool(posed.problem.l1 or posed.problem.l2)
             resumes = hasattr(self, "warm_start")
-            text = shortfall(
-                trained, float(self.tol), [], penalised=penalised, resumes=resumes
-            )
+            text = shortfall(trained, float(self.tol), [], penalised=penalised, resumes=resumes)
             warnings.warn(f"{name}: {text}", ConvergenceWarning, stacklevel=4)
         return self
 

@@ -18,6 +18,7 @@ from .topology import Topology
 
 _NUMBERS = 2**22  # scores of nodes in one search for several maxima, 32 MB; safeguard
 
+
 @dataclass(frozen=True, eq=False)
 class Graphs:
     """Graphs with the scores of their labels.

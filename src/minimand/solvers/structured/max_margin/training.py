@@ -21,6 +21,7 @@ from .rounds import margin_rounds
 _PATIENCE = 30  # rounds without progress, after which only rounding is left; safeguard
 _PROGRESS = 0.99  # factor of the gap that counts as progress; safeguard
 
+
 def train_max_margin(
     problem: ChainProblem, control: Control, start: ChainWeights | None = None
 ) -> Trained:
