@@ -16,7 +16,7 @@ from ....solvers.structured.crf.graphs import train_graph_crf
 from ....solvers.structured.graph_problem import GraphProblem
 from ....solvers.structured.graph_steps import Steps, share_wrong, visit
 from ....solvers.structured.max_margin.training import train_graph_margin
-from ..choices import penalty_parts
+from ..settings import penalty_parts
 from .posing import GraphPosed, GraphWeights
 
 _PASSES = 30  # passes of the perceptron if max_iter is None; convention
