@@ -34,19 +34,30 @@ def sections(text: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2]))
 
 
+def rows(section: str) -> list[dict[str, str]]:
+    """The rows of a problem's table, by the titles of its columns."""
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.split("|")] for line in lines]
+    return [dict(zip(cells[0], line)) for line in cells[2:]]
+
+
 def seconds(section: str) -> dict[str, float]:
     """The best time of every library that met the gap."""
     best: dict[str, float] = {}
-    lines = [line for line in section.splitlines() if line.startswith("|")]
-    if not lines:
-        return best
-    titles = [cell.strip() for cell in lines[0].split("|")]
-    for line in lines[2:]:
-        row = dict(zip(titles, (cell.strip() for cell in line.split("|"))))
+    for row in rows(section):
         library = row["solver"].split()[0]
         if row["gap met"] == "yes":
             best[library] = min(float(row["seconds"]), best.get(library, float("inf")))
     return best
+
+
+def stopped(section: str) -> dict[str, float]:
+    """The seconds after which a library was stopped that had not met the gap by then."""
+    limits: dict[str, float] = {}
+    for row in rows(section):
+        if found := re.search(r"never reached the gap \(over (\d+) s", row["remark"]):
+            limits[row["solver"].split()[0]] = float(found[1])
+    return limits
 
 
 def results() -> dict[str, str]:
@@ -64,17 +75,18 @@ def table() -> str:
     lines = ["| seconds | " + " | ".join(PEERS) + " |"]
     lines.append("|---" * (1 + len(PEERS)) + "|")
     for name, words in PROBLEMS.items():
-        times = seconds(measured.get(name, ""))
+        section = measured.get(name, "")
+        times, limits = seconds(section), stopped(section)
         if "minimand" in times:
             first = min(times[peer] for peer in PEERS if peer in times)
-            cells = [_cell(times.get(peer), first) for peer in PEERS]
+            cells = [_cell(times.get(peer), limits.get(peer), first) for peer in PEERS]
             lines.append(f"| {words} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _cell(time: float | None, first: float) -> str:
+def _cell(time: float | None, limit: float | None, first: float) -> str:
     if time is None:
-        return ""
+        return "" if limit is None else f"> {limit:g}"
     words = f"{time:.3g}" if time < 1 else f"{time:.1f}"
     return f"**{words}**" if time == first else words
 

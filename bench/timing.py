@@ -48,6 +48,10 @@ def limit(seconds: float | None) -> Iterator[None]:
     signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:
         yield
+    except SystemError as error:  # what compiled code makes of an exception raised within it
+        if isinstance(error.__cause__ or error.__context__, OverCap):
+            raise OverCap from None
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)

@@ -36,6 +36,13 @@ MINIMAND_CLONES void add_to_both(std::span<const double> change, std::span<doubl
   }
 }
 
+/// whole += other - one.
+MINIMAND_CLONES void replace_part(std::span<const double> one, std::span<const double> other,
+                                  std::span<double> whole) {
+  double* const __restrict to = whole.data();
+  for (std::size_t p = 0; p < whole.size(); ++p) to[p] += other.data()[p] - one.data()[p];
+}
+
 }  // namespace
 
 ColumnQuadratic::ColumnQuadratic(std::span<const double> columns, std::size_t n,
@@ -44,13 +51,25 @@ ColumnQuadratic::ColumnQuadratic(std::span<const double> columns, std::size_t n,
       columns_(columns),
       n_(n),
       image_(n * stride_of<double>(scores)),
-      own_(starts.size() - 1),
-      low_(columns.size() / std::max<std::size_t>(n, 1)),
-      size_(low_.size()),
       low_image_(n * stride_of<float>(scores)),
-      parts_(starts.size() - 1),
-      knows_(starts.size() - 1),
-      ray_room_(image_.size()) {}
+      ray_room_(image_.size()) {
+  reserve();
+}
+
+void ColumnQuadratic::grow(std::span<const double> columns, std::span<const std::int64_t> starts) {
+  columns_ = columns;
+  GroupQuadratic::grow(starts);
+  reserve();
+}
+
+/// Room for what is known of columns and groups.
+void ColumnQuadratic::reserve() {
+  low_.resize(columns_.size() / std::max<std::size_t>(n_, 1));
+  size_.resize(low_.size());
+  own_.resize(count());
+  for (auto* parts : {&parts_, &before_parts_}) parts->resize(count());
+  for (auto* flags : {&knows_, &knew_}) flags->resize(count());
+}
 
 void ColumnQuadratic::weigh(RowWeights weights) {
   constexpr double kMost = 1.4;  // drift of the weights, up to which matrices are kept; safeguard
@@ -73,6 +92,7 @@ void ColumnQuadratic::weigh(RowWeights weights) {
   total_ = total;
   weighted_.resize(weights.h.empty() ? 0 : image_.size());
   fresh_ = false;
+  forget();
 }
 
 /// H times a table of scores, whose means are subtracted before if products are centred.
@@ -126,13 +146,40 @@ void ColumnQuadratic::begin() {
 void ColumnQuadratic::remember() {
   before_ = image_;
   slopes_before_ = slopes_;
+  parts_.swap(before_parts_);
+  knows_.swap(knew_);
 }
 
-void ColumnQuadratic::go_on(double ahead) {
-  draw_on(image_, before_, ahead);
-  draw_on(slopes_, slopes_before_, ahead);
+void ColumnQuadratic::draw_on(double ahead) {
+  minimand::draw_on(image_, before_, ahead);
+  minimand::draw_on(slopes_, slopes_before_, ahead);
   fresh_ = false;
-  std::ranges::fill(knows_, 0);
+  for (std::size_t g = 0; g < count(); ++g) {
+    if (knows_[g] && knew_[g]) {
+      minimand::draw_on(parts_[g], before_parts_[g], ahead);
+      continue;
+    }
+    parts_[g].swap(before_parts_[g]);
+    std::swap(knows_[g], knew_[g]);
+    knows_[g] = 0;
+  }
+}
+
+void ColumnQuadratic::look_back(Rows rows) {
+  slopes_before_.resize(slopes_.size());
+  before_.resize(image_.size());
+  for (int place = 0; place < 2; ++place) {
+    image_.swap(before_);
+    slopes_.swap(slopes_before_);
+    fresh_ = false;
+    look(rows);
+  }
+}
+
+void ColumnQuadratic::recall(std::size_t group) {
+  if (!knew_[group]) return;
+  parts_[group].swap(before_parts_[group]);
+  std::swap(knows_[group], knew_[group]);
 }
 
 void ColumnQuadratic::look(Rows rows) {
@@ -166,6 +213,21 @@ void ColumnQuadratic::move(std::size_t first, std::size_t groups, std::span<cons
     add_to_both(ray_room_, image_, parts_[g]);
     from += rows.count * scores();
   }
+}
+
+/// Scores of groups that are known are made anew, and take the others to their place.
+void ColumnQuadratic::move_ray(std::size_t group, std::span<const double> change,
+                               std::span<const double> own) {
+  if (!knows_[group]) {
+    move(group, 1, change);
+    meet_ray(group, own);
+    return;
+  }
+  fresh_ = false;
+  std::ranges::fill(ray_room_, 0.0);
+  add(rows_of(group), own.data(), ray_room_.data());
+  replace_part(parts_[group], ray_room_, image_);
+  parts_[group].swap(ray_room_);
 }
 
 void ColumnQuadratic::meet_ray(std::size_t group, std::span<const double> own) {

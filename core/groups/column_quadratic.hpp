@@ -24,6 +24,9 @@ class ColumnQuadratic final : public GroupQuadratic {
   ColumnQuadratic(std::span<const double> columns, std::size_t n,
                   std::span<const std::int64_t> starts, std::size_t scores);
 
+  /// More columns after the others, which may lie elsewhere now.
+  void grow(std::span<const double> columns, std::span<const std::int64_t> starts);
+
   /// Other weights. The matrices of single groups may be those of weights that differ by a factor
   /// and little else: they determine how a step is found, not where steps lead to.
   void weigh(RowWeights weights);
@@ -31,15 +34,14 @@ class ColumnQuadratic final : public GroupQuadratic {
   /// A(w - origin), not centred, for a single score.
   std::span<const double> image() const { return image_; }
 
-  void go_on(double ahead) override;
-  void remember() override;
   void look(Rows rows) override;
   void look_everywhere() override;
   void move(std::size_t first, std::size_t groups, std::span<const double> change) override;
   OwnMatrix own(std::size_t group) override;
   void choose(std::span<const Rows> parts) override;
   void multiply(std::span<const double> d, std::span<double> image) override;
-  void meet_ray(std::size_t group, std::span<const double> own) override;
+  void move_ray(std::size_t group, std::span<const double> change,
+                std::span<const double> own) override;
   void choose_rays(std::span<const std::size_t> groups, std::span<const double> w) override;
   void slopes_of_rays(std::span<double> slopes) override;
   void bends_of_rays(std::span<double> bends) override;
@@ -48,6 +50,12 @@ class ColumnQuadratic final : public GroupQuadratic {
 
  private:
   void begin() override;
+  void remember() override;
+  void draw_on(double ahead) override;
+  void look_back(Rows rows) override;
+  void recall(std::size_t group) override;
+  void reserve();
+  void meet_ray(std::size_t group, std::span<const double> own);
   void add(Rows rows, const double* change, double* table);
   void weigh_table(std::span<const double> table, std::span<double> to) const;
   void weigh_low();
@@ -69,13 +77,15 @@ class ColumnQuadratic final : public GroupQuadratic {
   std::vector<const float*> chosen_;
   std::vector<double> units_, scaled_;  // sizes of the selected columns, and d in their units
   std::vector<float> low_image_, low_padded_;
-  std::vector<double> padded_;              // a change of w as such a table
-  std::vector<std::vector<double>> parts_;  // by group: A_g w_g, if it is known
-  std::vector<char> knows_;                 // whether it is
+  std::vector<double> padded_;                     // a change of w as such a table
+  std::vector<std::vector<double>> parts_;         // by group: A_g w_g, if it is known
+  std::vector<char> knows_;                        // whether it is
+  std::vector<std::vector<double>> before_parts_;  // the same at the place before
+  std::vector<char> knew_;
   std::vector<double*> rays_;
   std::vector<double> ray_linear_;  // q_g'w_g
   std::vector<double> ray_room_, own_room_;
-  std::vector<double> before_, slopes_before_;  // at the place that is remembered
+  std::vector<double> before_, slopes_before_;  // at the place before
 };
 
 }  // namespace minimand

@@ -5,6 +5,8 @@
 namespace minimand {
 namespace {
 
+constexpr std::size_t kCacheLine = 64;  // bytes, which two threads should not share
+
 template <class Scalar>
 MINIMAND_INLINE double total(Wide<Scalar> x) {
   double sum = 0.0;
@@ -62,20 +64,21 @@ MINIMAND_INLINE double one_dot(const Scalar* x, const Scalar* y, std::size_t n) 
   return total<Scalar>((sum0 + sum1) + (sum2 + sum3)) + tail;
 }
 
-/// Four lines share each load of v.
+/// Some lines; four of them share each load of v.
 template <class Scalar, class Line>
-MINIMAND_INLINE void dots(const Line& line, std::size_t count, std::size_t n, const Scalar* v,
+MINIMAND_INLINE void dots(const Line& line, Range some, std::size_t n, const Scalar* v,
                           double* out) {
-  std::size_t l = 0;
-  for (; l + 4 <= count; l += 4) {
+  std::size_t l = some.begin;
+  for (; l + 4 <= some.end; l += 4) {
     const Scalar* const lines[4] = {line(l), line(l + 1), line(l + 2), line(l + 3)};
     four_dots(v, lines, n, out + l);
   }
-  for (; l < count; ++l) out[l] = one_dot(line(l), v, n);
+  for (; l < some.end; ++l) out[l] = one_dot(line(l), v, n);
 }
 
+/// Some numbers of v.
 template <class Scalar, class Line>
-MINIMAND_INLINE void add(const Line& line, std::size_t count, std::size_t n, const double* weights,
+MINIMAND_INLINE void add(const Line& line, std::size_t count, Range some, const double* weights,
                          Scalar* __restrict v) {
   std::size_t l = 0;
   for (; l + 4 <= count; l += 4) {
@@ -83,37 +86,64 @@ MINIMAND_INLINE void add(const Line& line, std::size_t count, std::size_t n, con
                         *const x3 = line(l + 3);
     const auto w0 = static_cast<Scalar>(weights[l]), w1 = static_cast<Scalar>(weights[l + 1]);
     const auto w2 = static_cast<Scalar>(weights[l + 2]), w3 = static_cast<Scalar>(weights[l + 3]);
-    for (std::size_t p = 0; p < n; ++p) {
+    for (std::size_t p = some.begin; p < some.end; ++p) {
       v[p] += (w0 * x0[p] + w1 * x1[p]) + (w2 * x2[p] + w3 * x3[p]);
     }
   }
   for (; l < count; ++l) {
     const Scalar* const x = line(l);
     const auto weight = static_cast<Scalar>(weights[l]);
-    for (std::size_t p = 0; p < n; ++p) v[p] += weight * x[p];
+    for (std::size_t p = some.begin; p < some.end; ++p) v[p] += weight * x[p];
   }
+}
+
+// Clones need a name of their own for every type.
+#define MINIMAND_KERNEL(Scalar, Line)                                                             \
+  MINIMAND_CLONES void dots_of_some(const Line& line, Range some, std::size_t n, const Scalar* v, \
+                                    double* out) {                                                \
+    dots(line, some, n, v, out);                                                                  \
+  }                                                                                               \
+  MINIMAND_CLONES void add_to_some(const Line& line, std::size_t count, Range some,               \
+                                   const double* weights, Scalar* v) {                            \
+    add(line, count, some, weights, v);                                                           \
+  }
+MINIMAND_KERNEL(double, LinesBeside)
+MINIMAND_KERNEL(double, LinesAnywhere<double>)
+MINIMAND_KERNEL(float, LinesAnywhere<float>)
+#undef MINIMAND_KERNEL
+
+template <class Scalar, class Line>
+void dots_of_all(const Line& line, std::size_t count, std::size_t n, const Scalar* v, double* out) {
+  parallel_blocks(count, 4, count * n, [&](Range some) { dots_of_some(line, some, n, v, out); });
+}
+
+template <class Scalar, class Line>
+void add_to_all(const Line& line, std::size_t count, std::size_t n, const double* weights,
+                Scalar* v) {
+  parallel_blocks(n, kCacheLine / sizeof(Scalar), count * n,
+                  [&](Range some) { add_to_some(line, count, some, weights, v); });
 }
 
 }  // namespace
 
-MINIMAND_CLONES void dots_of_lines(const double* lines, std::size_t count, std::size_t n,
-                                   const double* v, double* out) {
-  dots(LinesBeside{lines, n}, count, n, v, out);
+void dots_of_lines(const double* lines, std::size_t count, std::size_t n, const double* v,
+                   double* out) {
+  dots_of_all(LinesBeside{lines, n}, count, n, v, out);
 }
 
-MINIMAND_CLONES void add_lines(const double* lines, std::size_t count, std::size_t n,
-                               const double* weights, double* v) {
-  add(LinesBeside{lines, n}, count, n, weights, v);
+void add_lines(const double* lines, std::size_t count, std::size_t n, const double* weights,
+               double* v) {
+  add_to_all(LinesBeside{lines, n}, count, n, weights, v);
 }
 
-#define MINIMAND_KERNEL(Scalar)                                                                    \
-  MINIMAND_CLONES void dots_of_lines(const Scalar* const* lines, std::size_t count, std::size_t n, \
-                                     const Scalar* v, double* out) {                               \
-    dots(LinesAnywhere<Scalar>{lines}, count, n, v, out);                                          \
-  }                                                                                                \
-  MINIMAND_CLONES void add_lines(const Scalar* const* lines, std::size_t count, std::size_t n,     \
-                                 const double* weights, Scalar* v) {                               \
-    add(LinesAnywhere<Scalar>{lines}, count, n, weights, v);                                       \
+#define MINIMAND_KERNEL(Scalar)                                                    \
+  void dots_of_lines(const Scalar* const* lines, std::size_t count, std::size_t n, \
+                     const Scalar* v, double* out) {                               \
+    dots_of_all(LinesAnywhere<Scalar>{lines}, count, n, v, out);                   \
+  }                                                                                \
+  void add_lines(const Scalar* const* lines, std::size_t count, std::size_t n,     \
+                 const double* weights, Scalar* v) {                               \
+    add_to_all(LinesAnywhere<Scalar>{lines}, count, n, weights, v);                \
   }
 MINIMAND_KERNEL(double)
 MINIMAND_KERNEL(float)

@@ -4,8 +4,8 @@
 
 namespace minimand {
 
-// Products of lines of n numbers with one vector v; `panels.hpp` has those with several. The loader
-// resolves each function to the clone for this processor.
+// Products of lines of n numbers with one vector v; `panels.hpp` has those with several. Many lines
+// are divided among threads, with the same result.
 
 /// out[l] = line_l . v.
 void dots_of_lines(const double* lines, std::size_t count, std::size_t n, const double* v,

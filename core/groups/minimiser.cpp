@@ -165,8 +165,11 @@ double GroupMinimiser::step(std::size_t g, GroupQuadratic& loss, const GroupPena
   }
   if (!moved) return 0.0;
   sizes_[g] = square;
-  loss.move(g, 1, {u, size});
-  if (loss.has_rays() && square > 0.0) loss.meet_ray(g, {old, size});
+  if (loss.has_rays()) {
+    loss.move_ray(g, {u, size}, {old, size});
+  } else {
+    loss.move(g, 1, {u, size});
+  }
   return decrease;
 }
 

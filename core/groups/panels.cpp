@@ -64,11 +64,11 @@ MINIMAND_INLINE void dots_of_some(const Line& line, std::size_t first, std::size
 }
 
 template <class Scalar, class Line>
-MINIMAND_INLINE void dots(const Line& line, std::size_t count, std::size_t n, const Scalar* table,
+MINIMAND_INLINE void dots(const Line& line, Range some, std::size_t n, const Scalar* table,
                           std::size_t scores, double* out) {
-  std::size_t l = 0;
-  for (; l + kTall <= count; l += kTall) dots_of_some<kTall>(line, l, n, table, scores, out);
-  for (; l < count; ++l) dots_of_some<1>(line, l, n, table, scores, out);
+  std::size_t l = some.begin;
+  for (; l + kTall <= some.end; l += kTall) dots_of_some<kTall>(line, l, n, table, scores, out);
+  for (; l < some.end; ++l) dots_of_some<1>(line, l, n, table, scores, out);
 }
 
 /// R rows of the table from row p on, with the lines from `begin` to `end`.
@@ -98,17 +98,17 @@ MINIMAND_INLINE void add_tile(const Line& line, std::size_t begin, std::size_t e
 }
 
 template <std::size_t L, class Scalar, class Line>
-MINIMAND_INLINE void add_chunk(const Line& line, std::size_t begin, std::size_t end, std::size_t n,
+MINIMAND_INLINE void add_chunk(const Line& line, std::size_t begin, std::size_t end, Range some,
                                const Scalar* weights, std::size_t stride, std::size_t c,
                                Scalar* table) {
-  std::size_t p = 0;
-  for (; p + kTall <= n; p += kTall)
+  std::size_t p = some.begin;
+  for (; p + kTall <= some.end; p += kTall)
     add_tile<kTall, L>(line, begin, end, p, weights, stride, c, table);
-  for (; p < n; ++p) add_tile<1, L>(line, begin, end, p, weights, stride, c, table);
+  for (; p < some.end; ++p) add_tile<1, L>(line, begin, end, p, weights, stride, c, table);
 }
 
 template <class Scalar, class Line>
-MINIMAND_INLINE void add(const Line& line, std::size_t count, std::size_t n, const Scalar* weights,
+MINIMAND_INLINE void add(const Line& line, std::size_t count, Range some, const Scalar* weights,
                          std::size_t scores, Scalar* table) {
   const std::size_t stride = panel_stride<Scalar>(scores);
   for (std::size_t begin = 0; begin < count; begin += kTogether) {
@@ -116,35 +116,63 @@ MINIMAND_INLINE void add(const Line& line, std::size_t count, std::size_t n, con
     std::size_t c = 0;
     for (std::size_t left = stride / kWide<Scalar>; left > 0;) {
       const std::size_t taken = chunk<kTall>(left);
-      if (taken == 3) add_chunk<3>(line, begin, end, n, weights, stride, c, table);
-      if (taken == 2) add_chunk<2>(line, begin, end, n, weights, stride, c, table);
-      if (taken == 1) add_chunk<1>(line, begin, end, n, weights, stride, c, table);
+      if (taken == 3) add_chunk<3>(line, begin, end, some, weights, stride, c, table);
+      if (taken == 2) add_chunk<2>(line, begin, end, some, weights, stride, c, table);
+      if (taken == 1) add_chunk<1>(line, begin, end, some, weights, stride, c, table);
       c += taken * kWide<Scalar>;
       left -= taken;
     }
   }
 }
 
+// Clones need a name of their own for every type.
+#define MINIMAND_KERNEL(Scalar, Line)                                                          \
+  MINIMAND_CLONES void dots_of_lines(const Line& line, Range some, std::size_t n,              \
+                                     const Scalar* table, std::size_t scores, double* out) {   \
+    dots(line, some, n, table, scores, out);                                                   \
+  }                                                                                            \
+  MINIMAND_CLONES void add_to_rows(const Line& line, std::size_t count, Range some,            \
+                                   const Scalar* weights, std::size_t scores, Scalar* table) { \
+    add(line, count, some, weights, scores, table);                                            \
+  }
+MINIMAND_KERNEL(double, LinesBeside)
+MINIMAND_KERNEL(float, LinesAnywhere<float>)
+#undef MINIMAND_KERNEL
+
+template <class Scalar, class Line>
+void dots_of_all(const Line& line, std::size_t count, std::size_t n, const Scalar* table,
+                 std::size_t scores, double* out) {
+  parallel_blocks(count, kTall, count * n * panel_stride<Scalar>(scores) / kWide<Scalar>,
+                  [&](Range some) { dots_of_lines(line, some, n, table, scores, out); });
+}
+
+template <class Scalar, class Line>
+void add_to_all(const Line& line, std::size_t count, std::size_t n, const Scalar* weights,
+                std::size_t scores, Scalar* table) {
+  parallel_blocks(n, kTall, count * n * panel_stride<Scalar>(scores) / kWide<Scalar>,
+                  [&](Range some) { add_to_rows(line, count, some, weights, scores, table); });
+}
+
 }  // namespace
 
-MINIMAND_CLONES void dots_of_panel(const double* lines, std::size_t count, std::size_t n,
-                                   const double* table, std::size_t scores, double* out) {
-  dots(LinesBeside{lines, n}, count, n, table, scores, out);
+void dots_of_panel(const double* lines, std::size_t count, std::size_t n, const double* table,
+                   std::size_t scores, double* out) {
+  dots_of_all(LinesBeside{lines, n}, count, n, table, scores, out);
 }
 
-MINIMAND_CLONES void add_to_panel(const double* lines, std::size_t count, std::size_t n,
-                                  const double* weights, std::size_t scores, double* table) {
-  add(LinesBeside{lines, n}, count, n, weights, scores, table);
+void add_to_panel(const double* lines, std::size_t count, std::size_t n, const double* weights,
+                  std::size_t scores, double* table) {
+  add_to_all(LinesBeside{lines, n}, count, n, weights, scores, table);
 }
 
-MINIMAND_CLONES void dots_of_panel(const float* const* lines, std::size_t count, std::size_t n,
-                                   const float* table, std::size_t scores, double* out) {
-  dots(LinesAnywhere<float>{lines}, count, n, table, scores, out);
+void dots_of_panel(const float* const* lines, std::size_t count, std::size_t n, const float* table,
+                   std::size_t scores, double* out) {
+  dots_of_all(LinesAnywhere<float>{lines}, count, n, table, scores, out);
 }
 
-MINIMAND_CLONES void add_to_panel(const float* const* lines, std::size_t count, std::size_t n,
-                                  const float* weights, std::size_t scores, float* table) {
-  add(LinesAnywhere<float>{lines}, count, n, weights, scores, table);
+void add_to_panel(const float* const* lines, std::size_t count, std::size_t n, const float* weights,
+                  std::size_t scores, float* table) {
+  add_to_all(LinesAnywhere<float>{lines}, count, n, weights, scores, table);
 }
 
 }  // namespace minimand

@@ -8,7 +8,8 @@ namespace minimand {
 
 // Products of lines of n numbers with a table of several scores. A table has a row of scores for
 // every number of a line, padded with zeros to whole vectors, so that vectors lie along the scores:
-// no sum over lanes and no rest is left, however short the lines are.
+// no sum over lanes and no rest is left, however short the lines are. Many lines are divided among
+// threads, with the same result.
 
 /// Numbers from one row of a table to the next.
 template <class Scalar>

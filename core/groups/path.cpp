@@ -57,13 +57,14 @@ std::size_t solve_groups(GroupQuadratic& loss, const GroupGrid& grid, std::size_
       if (k > 1) ahead = steps_ahead(grid.alphas[k - 2], grid.alphas[k - 1], grid.alphas[k]);
       draw_groups_on(penalties, before, row(k - 1), ahead, row(k));
     }
-    if (k < first + 2) {
-      loss.start(row(k));
-    } else {
+    if (ahead > 0.0 && loss.came(row(k - 2), row(k - 1))) {
       follow(loss, penalties, row(k - 2), row(k - 1), ahead, row(k));
+    } else {
+      loss.start(row(k));
     }
-    if (!minimiser.minimise(loss, penalties, row(k), goal)) return k;
-    if (k == first) loss.remember();
+    const bool solved = minimiser.minimise(loss, penalties, row(k), goal);
+    loss.arrive(row(k), solved);
+    if (!solved) return k;
   }
   return grid.alphas.size();
 }

@@ -6,17 +6,46 @@
 namespace minimand {
 
 GroupQuadratic::GroupQuadratic(std::span<const std::int64_t> starts, std::size_t scores)
-    : steep_(starts.size() - 1, -1.0),
-      starts_(starts),
-      scores_(scores),
-      has_rays_(2 * scores * (starts.size() - 1) <= static_cast<std::size_t>(starts.back())) {}
+    : scores_(scores) {
+  grow(starts);
+}
+
+void GroupQuadratic::grow(std::span<const std::int64_t> starts) {
+  starts_ = starts;
+  steep_.resize(count(), -1.0);
+  has_rays_ = 2 * scores_ * count() <= static_cast<std::size_t>(starts.back());
+}
 
 void GroupQuadratic::pose(std::span<const double> q, std::span<const double> origin,
                           double square) {
-  q_ = q;
+  const std::size_t known = q_.size();
+  const bool same = origin.empty() && origin_.empty() && known <= q.size() &&
+                    std::ranges::equal(q.first(known), q_);
+  if (!same) forget();
+  q_.assign(q.begin(), q.end());
   origin_ = origin;
   square_ = square;
-  slopes_.assign(q.begin(), q.end());
+  slopes_.resize(q.size());
+  if (forgets_ || here_.empty() || known == q.size()) return;
+  look_back({known / scores_, (q.size() - known) / scores_});
+  for (auto* place : {&here_, &before_}) {
+    if (!place->empty()) place->resize(q.size(), 0.0);
+  }
+}
+
+void GroupQuadratic::arrive(std::span<const double> w, bool looked) {
+  here_.assign(w.begin(), w.end());
+  if (!looked) forget();
+}
+
+bool GroupQuadratic::came(std::span<const double> before, std::span<const double> here) const {
+  return !forgets_ && std::ranges::equal(before, before_) && std::ranges::equal(here, here_);
+}
+
+void GroupQuadratic::go_on(double ahead) {
+  draw_on(ahead);
+  before_.swap(here_);
+  here_.clear();
 }
 
 Rows GroupQuadratic::rows_of(std::size_t group) const {
@@ -30,6 +59,9 @@ Rows GroupQuadratic::rows_of(std::size_t first, std::size_t groups) const {
 }
 
 void GroupQuadratic::start(std::span<const double> w) {
+  remember();
+  before_.swap(here_);
+  here_.clear();
   slopes_.assign(q_.begin(), q_.end());
   begin();
   std::vector<double> way(w.begin(), w.end());
@@ -50,6 +82,15 @@ void GroupQuadratic::start(std::span<const double> w) {
     }
     first = g + 1;
   }
+  for (std::size_t g = 0; g < count(); ++g) {
+    const Rows rows = rows_of(g);
+    const std::size_t from = rows.first * scores_, size = rows.count * scores_;
+    if (from + size > before_.size()) break;  // groups from here on are new
+    const auto was = std::span<const double>(before_).subspan(from, size);
+    if (std::ranges::equal(w.subspan(from, size), was)) recall(g);
+  }
+  if (forgets_) before_.clear();
+  forgets_ = false;
   if (moved) look_everywhere();
 }
 

@@ -27,17 +27,21 @@ class GroupQuadratic {
   GroupQuadratic(std::span<const std::int64_t> starts, std::size_t scores);
   virtual ~GroupQuadratic() = default;
 
-  /// Which quadratic it is; without an origin, that is zero.
+  /// Which quadratic it is; without an origin, that is zero. If it is the last one, perhaps with
+  /// more rows, it stays where it is.
   void pose(std::span<const double> q, std::span<const double> origin, double square);
 
-  /// Goes to w, and looks everywhere.
+  /// Goes to w, and looks everywhere; the place before is remembered.
   void start(std::span<const double> w);
 
-  /// Remembers this place.
-  virtual void remember() = 0;
+  /// Goes on by `ahead` times the way from the place before, and remembers this one.
+  void go_on(double ahead);
 
-  /// Goes on by `ahead` times the way from the place that is remembered, and remembers this one.
-  virtual void go_on(double ahead) = 0;
+  /// These coefficients are the place that moves have led to; whether all slopes were looked at.
+  void arrive(std::span<const double> w, bool looked);
+
+  /// Whether it is at `here`, and was at `before` before it arrived there.
+  bool came(std::span<const double> before, std::span<const double> here) const;
 
   /// Slopes of rows that nobody has looked at since the last move may be out of date.
   std::span<const double> slopes() const { return slopes_; }
@@ -61,8 +65,9 @@ class GroupQuadratic {
   /// Whether groups have so many rows that a number for each of them is far less than w has.
   bool has_rays() const { return has_rays_; }
 
-  /// A group that will be selected is now at w_g: its columns may be at hand.
-  virtual void meet_ray(std::size_t group, std::span<const double> own) = 0;
+  /// The same as `move` for one group, which comes to `own` and may be selected as a ray.
+  virtual void move_ray(std::size_t group, std::span<const double> change,
+                        std::span<const double> own) = 0;
 
   /// Selects groups that will be stretched: w_g becomes (1 + x_g) w_g.
   virtual void choose_rays(std::span<const std::size_t> groups, std::span<const double> w) = 0;
@@ -82,14 +87,27 @@ class GroupQuadratic {
   double square() const { return square_; }
 
  protected:
-  virtual void begin() = 0;  // goes to the origin
+  virtual void begin() = 0;                // goes to the origin
+  virtual void remember() = 0;             // this place, as the place before
+  virtual void draw_on(double ahead) = 0;  // see `go_on`
+  virtual void look_back(Rows rows) = 0;   // the slopes of these rows here, and at the place before
+  virtual void recall(std::size_t group) = 0;  // this group is where it was at the place before
+
+  /// More rows, in groups that follow the others.
+  void grow(std::span<const std::int64_t> starts);
+
+  /// The quadratic has changed.
+  void forget() { forgets_ = true; }
 
   std::vector<double> slopes_;  // q + G(w - origin)
   std::vector<double> steep_;   // by group; negative: not known yet
 
  private:
   std::span<const std::int64_t> starts_;
-  std::span<const double> q_, origin_;
+  std::vector<double> q_;
+  std::span<const double> origin_;
+  std::vector<double> here_, before_;  // coefficients of the places; empty: not known
+  bool forgets_ = false;               // whether slopes there are those of another quadratic
   double square_ = 0.0;
   std::size_t scores_;
   bool has_rays_;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
+#include "common/parallel.hpp"
 #include "common/targets.hpp"
 
-// Vectors as long as a register, of either precision.
+// Vectors as long as a register, of either precision; many lines are divided among threads.
 namespace minimand {
 
 template <class Scalar>
@@ -37,6 +39,17 @@ MINIMAND_INLINE void store_wide(Scalar* to, Wide<Scalar> x) {
 template <class Scalar>
 MINIMAND_INLINE Wide<Scalar> same_wide(Scalar value) {
   return value - Wide<Scalar>{};
+}
+
+/// Calls f(range) for ranges of [0, n) on as many threads as `work` element operations justify.
+/// Ranges begin at multiples of `block`: what is computed in blocks is the same on any number of
+/// threads.
+template <class Function>
+void parallel_blocks(std::size_t n, std::size_t block, std::size_t work, const Function& f) {
+  if (work < kWorkWorthAThread) return f(Range{0, n});
+  parallel_ranges((n + block - 1) / block, work, [&](Range blocks, std::size_t) {
+    f(Range{block * blocks.begin, std::min(block * blocks.end, n)});
+  });
 }
 
 /// Lines one after the other, and lines anywhere.

@@ -22,7 +22,11 @@ class KeptHessian {
         intercept_(intercept),
         known_(matrix.rows()),
         sum_(matrix.columns() * matrix.columns()),
-        first_(matrix.columns()) {}
+        first_(matrix.columns()),
+        largest_(matrix.columns()) {}
+
+  std::size_t rows() const { return matrix_.rows(); }
+  std::size_t columns() const { return matrix_.columns(); }
 
   /// Whether the sums hold the rounding of rows that were added and taken away.
   bool changed() const { return changed_; }
@@ -32,6 +36,7 @@ class KeptHessian {
     std::fill(known_.begin(), known_.end(), 0.0);
     std::fill(sum_.begin(), sum_.end(), 0.0);
     std::fill(first_.begin(), first_.end(), 0.0);
+    std::fill(largest_.begin(), largest_.end(), 0.0);
     changed_ = false;
   }
 
@@ -40,12 +45,14 @@ class KeptHessian {
           std::span<double> mean) {
     const std::size_t some = count(rates, [](double rate, double) { return rate != 0.0; });
     const std::size_t moved = count(rates, [](double rate, double old) { return rate != old; });
-    if (moved >= some) {
-      forget();
-      add(rates, some, gram, mean);
-    } else if (moved > 0) {
+    if (moved > 0 && moved < some) {
       add(rates, moved, gram, mean);
       changed_ = true;
+    }
+    if (moved >= some || lost()) {
+      forget();
+      add(rates, some, gram, mean);
+      lost();
     }
     std::copy(rates.begin(), rates.end(), known_.begin());
     std::copy(sum_.begin(), sum_.end(), gram.begin());
@@ -56,6 +63,21 @@ class KeptHessian {
   }
 
  private:
+  /// Share of a column's largest sum of squares, below which what is left of it after rows were
+  /// taken away has lost digits; safeguard.
+  static constexpr double kLost = 1e-4;
+
+  /// Whether some column has lost digits since all rows were summed.
+  bool lost() {
+    bool found = false;
+    for (std::size_t j = 0; j < largest_.size(); ++j) {
+      const double square = sum_[j * (largest_.size() + 1)];
+      largest_[j] = std::max(largest_[j], square);
+      found = found || square < kLost * largest_[j];
+    }
+    return found;
+  }
+
   template <class Counts>
   std::size_t count(std::span<const double> rates, const Counts& counts) const {
     std::size_t found = 0;
@@ -99,10 +121,10 @@ class KeptHessian {
     for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += gram[j];
   }
 
-  const DenseMatrix<Scalar>& matrix_;
+  DenseMatrix<Scalar> matrix_;
   std::span<const double> centre_;
   bool intercept_, changed_ = false;
-  std::vector<double> known_, sum_, first_, differences_;
+  std::vector<double> known_, sum_, first_, largest_, differences_;
   std::vector<Scalar> rows_;
 };
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kLeast = 1e-2;  // share of rounding, below which a promise is met; safeguard
 constexpr double kSwept = 1e-9;  // share of `near` that sweeps on a model may gain; safeguard
+constexpr double kFar = 1e6;     // square of a mean over the variance of its column; safeguard
 
 template <class Scalar, class Psi>
 class Steps {
@@ -26,14 +27,15 @@ class Steps {
         swept_(kSwept * near),
         d_(matrix.columns()),
         model_(matrix, psi, problem, w, b),
-        hessian_(matrix, problem.centre, problem.intercept),
+        hessian_(matrix, problem.centre, problem.intercept || !problem.l1.empty()),
         rates_(matrix.rows()),
         gram_(d_ * d_),
         mean_(d_),
         gradient_(d_),
         dw_(d_),
         linear_(problem.l1.size()),
-        aim_(problem.l1.size()) {}
+        aim_(problem.l1.size()),
+        line_(problem.l1.size()) {}
 
   void record(const SmoothCourse& course, std::size_t step) const { model_.record(course, step); }
 
@@ -72,9 +74,34 @@ class Steps {
 
   bool factorised() {
     hessian_.at(rates_, total_, gram_, mean_);
-    if (!problem_.l1.empty()) return true;
+    if (!problem_.l1.empty()) {
+      if (!problem_.intercept) move_to_zero();
+      return true;
+    }
     for (std::size_t j = 0; j < d_; ++j) gram_[j * d_ + j] += problem_.l2[j];
     return system_.factorise(gram_, d_);
+  }
+
+  /// From the sums about the mean to those about zero. Columns that are far from zero lose no
+  /// digits where the second term stays apart, as `line_`; but a constant one has nothing else.
+  void move_to_zero() {
+    bool far = false, constant = false;
+    for (std::size_t j = 0; j < d_; ++j) {
+      const double square = total_ * mean_[j] * mean_[j], own = gram_[j * (d_ + 1)];
+      far = far || square > kFar * own;
+      constant = constant || !(own > 0.0);
+    }
+    apart_ = far && !constant;
+    std::swap(line_, mean_);
+    std::fill(mean_.begin(), mean_.end(), 0.0);
+    for (std::size_t i = 0; i < d_ && !apart_; ++i) {
+      for (std::size_t j = 0; j < d_; ++j) gram_[i * d_ + j] += total_ * line_[i] * line_[j];
+    }
+  }
+
+  GramView model_gram() const {
+    if (!apart_) return {gram_, d_, d_};
+    return {gram_, d_, d_, line_, total_};
   }
 
   /// Solves for the step; returns minus the slope along it, under l1 that of the whole step.
@@ -100,13 +127,13 @@ class Steps {
 
   /// The step to the minimiser of the quadratic model with both penalties.
   void minimise_model(double balance) {
+    std::fill(linear_.begin(), linear_.end(), 0.0);
+    gradient_at(model_gram(), linear_, w_, aim_);
     for (std::size_t j = 0; j < d_; ++j) {
-      double image = problem_.l2[j] * w_[j];
-      for (std::size_t k = 0; k < d_; ++k) image += gram_[j * d_ + k] * w_[k];
-      linear_[j] = gradient_[j] - mean_[j] * balance - image;
+      linear_[j] = gradient_[j] - mean_[j] * balance - aim_[j] - problem_.l2[j] * w_[j];
       aim_[j] = w_[j];
     }
-    minimise_on_gram(gram_, linear_, aim_, {problem_.l1, problem_.l2}, swept_);
+    minimise_on_gram(model_gram(), linear_, aim_, {problem_.l1, problem_.l2}, swept_);
     for (std::size_t j = 0; j < d_; ++j) dw_[j] = aim_[j] - w_[j];
   }
 
@@ -118,6 +145,8 @@ class Steps {
   KeptHessian<Scalar> hessian_;
   std::vector<double> rates_, gram_, mean_, gradient_, dw_;
   std::vector<double> linear_, aim_;  // of the model, under l1
+  std::vector<double> line_;          // the means of columns, under l1 without an intercept
+  bool apart_ = false;                // whether the Gram of the model is without them
   SmallSystem system_;
   double total_ = 0.0;
 };

@@ -27,6 +27,10 @@ void laplacian_row(const double* x, const double* z, std::size_t n, std::size_t 
                    double* row);
 void laplacian_row(const float* x, const float* z, std::size_t n, std::size_t d, double factor,
                    float* row);
+void differences_row(const double* x, const double* z, std::size_t n, std::size_t d, bool squared,
+                     double* row);
+void differences_row(const float* x, const float* z, std::size_t n, std::size_t d, bool squared,
+                     float* row);
 void minima_row(const double* x, const double* z, std::size_t n, std::size_t d, double* row);
 void minima_row(const float* x, const float* z, std::size_t n, std::size_t d, float* row);
 void power_row(double* row, std::size_t n, double c, unsigned degree);
@@ -169,6 +173,13 @@ struct Sums {
   MINIMAND_INLINE void one(std::size_t j, double sum) const { row[j] = static_cast<Scalar>(sum); }
 };
 
+template <class Scalar>
+MINIMAND_INLINE void differences(const Scalar* x, const Scalar* z, std::size_t n, std::size_t d,
+                                 bool squared, Scalar* row) {
+  if (squared) return totals<SquaredDistance>(x, z, n, d, Sums<Scalar>{row});
+  totals<Distance>(x, z, n, d, Sums<Scalar>{row});
+}
+
 /// Calls f(i) for every row i of a table, some rows on every thread.
 template <class Function>
 void each_row(std::size_t rows, std::size_t work, const Function& f) {
@@ -209,6 +220,16 @@ MINIMAND_CLONES void laplacian_row(const double* x, const double* z, std::size_t
 MINIMAND_CLONES void laplacian_row(const float* x, const float* z, std::size_t n, std::size_t d,
                                    double factor, float* row) {
   totals<Distance>(x, z, n, d, Exponentials<float>{row, factor});
+}
+
+MINIMAND_CLONES void differences_row(const double* x, const double* z, std::size_t n, std::size_t d,
+                                     bool squared, double* row) {
+  differences(x, z, n, d, squared, row);
+}
+
+MINIMAND_CLONES void differences_row(const float* x, const float* z, std::size_t n, std::size_t d,
+                                     bool squared, float* row) {
+  differences(x, z, n, d, squared, row);
 }
 
 MINIMAND_CLONES void minima_row(const double* x, const double* z, std::size_t n, std::size_t d,
@@ -279,6 +300,16 @@ void laplacians(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z, doub
 }
 
 template <class Scalar>
+void sums_of_differences(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z, bool squared,
+                         std::span<Scalar> table) {
+  const std::size_t n = z.length;
+  each_row(x.lines, (x.length + 1) * table.size(), [&](std::size_t i) {
+    differences_row(x.values.data() + i * x.stride, z.values.data(), n, x.length, squared,
+                    table.data() + i * n);
+  });
+}
+
+template <class Scalar>
 void sums_of_minima(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z,
                     std::span<Scalar> table) {
   const std::size_t n = z.length;
@@ -303,6 +334,10 @@ template void laplacians(const DenseMatrix<double>&, const DenseMatrix<double>&,
                          std::span<double>);
 template void laplacians(const DenseMatrix<float>&, const DenseMatrix<float>&, double,
                          std::span<float>);
+template void sums_of_differences(const DenseMatrix<double>&, const DenseMatrix<double>&, bool,
+                                  std::span<double>);
+template void sums_of_differences(const DenseMatrix<float>&, const DenseMatrix<float>&, bool,
+                                  std::span<float>);
 template void sums_of_minima(const DenseMatrix<double>&, const DenseMatrix<double>&,
                              std::span<double>);
 template void sums_of_minima(const DenseMatrix<float>&, const DenseMatrix<float>&,

@@ -42,6 +42,11 @@ template <class Scalar>
 void laplacians(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z, double factor,
                 std::span<Scalar> table);
 
+/// sum_k |x_ik - z_kj|, or of the squares of the differences, likewise.
+template <class Scalar>
+void sums_of_differences(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z, bool squared,
+                         std::span<Scalar> table);
+
 /// sum_k min(x_ik, z_kj), likewise.
 template <class Scalar>
 void sums_of_minima(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z,

@@ -10,8 +10,8 @@ namespace {
 std::pair<std::int64_t, double> cd_gram(const Array& G, const Array& q, const MutableArray& w,
                                         const Array& l1, const Array& l2, std::int64_t max_epochs,
                                         double tol, const Bounds& bounds) {
-  const auto gram = square(G);
   const std::size_t size = G.shape(0);
+  const GramView gram{square(G), size, size};
   const auto linear = vector<double>(q, "q", size);
   const auto values = mutable_vector(w, "w", size);
   const Penalties weights = penalties(l1, l2, bounds, size);

@@ -85,8 +85,19 @@ class GroupColumns {
     if (A.ndim() != 2 || width_ == 0) value_problem("A must be a matrix of lines");
     const auto groups = runs(starts, A.shape(0));
     starts_.assign(groups.begin(), groups.end());
-    const std::span<const double> values(static_cast<const double*>(A.data()), A.size());
-    loss_ = std::make_unique<ColumnQuadratic>(values, A.shape(1), starts_, width_);
+    loss_ = std::make_unique<ColumnQuadratic>(values(), A.shape(1), starts_, width_);
+  }
+
+  void grow(const Array& A, const Array& starts) {
+    check_elements<double>(A, "A");
+    if (A.ndim() != 2 || A.shape(1) != lines_.shape(1)) value_problem("A must have as long lines");
+    const auto groups = runs(starts, A.shape(0));
+    if (groups.size() < starts_.size() ||
+        !std::ranges::equal(groups.first(starts_.size()), starts_))
+      value_problem("starts must go on from those before");
+    lines_ = A;
+    starts_.assign(groups.begin(), groups.end());
+    loss_->grow(values(), starts_);
   }
 
   std::size_t solve_path(const Array& h, bool centred, const Array& q, const Array& origin,
@@ -107,6 +118,10 @@ class GroupColumns {
   }
 
  private:
+  std::span<const double> values() const {
+    return {static_cast<const double*>(lines_.data()), lines_.size()};
+  }
+
   Array lines_;  // keeps the numbers alive
   std::size_t width_;
   std::vector<std::int64_t> starts_;
@@ -181,6 +196,8 @@ void bind_groups(nb::module_& m) {
                            "under them, where A has a line for every row of q.")
       .def(nb::init<const Array&, const Array&, std::int64_t>(), arg("A"), arg("starts"),
            arg("scores"))
+      .def("grow", &GroupColumns::grow, arg("A"), arg("starts"),
+           "More lines and groups after the others, which must be the same.")
       .def("solve", &GroupColumns::solve_path, arg("h"), arg("centred"), arg("q"), arg("origin"),
            arg("square"), arg("alphas"), arg("norm"), arg("l1"), arg("l2"),
            arg("coefs").noconvert(), arg("image").noconvert(), arg("first"), arg("started"),

@@ -1,3 +1,8 @@
+#include <numeric>
+
+#include "interior/corner.hpp"
+#include "interior/joint_steps.hpp"
+#include "interior/kept_hessian.hpp"
 #include "interior/quasi_newton.hpp"
 #include "interior/score_steps.hpp"
 #include "interior/smooth_steps.hpp"
@@ -56,13 +61,17 @@ std::span<const std::uint8_t> marks(const Array& array, std::size_t size) {
   return {static_cast<const std::uint8_t*>(array.data()), size};
 }
 
-std::tuple<double, std::int64_t, double, double, bool, bool, Course> interior_walk(
-    const Array& X, const Array& mass, const Array& sign, const ColumnArrays& columns,
-    double pull_b, bool intercept, bool all_lines, const RiserArrays& samples,
-    const RiserArrays& features, const MutableArray& w, const MutableArray& t, double b,
-    const Limits& limits, const Course& course) {
-  return with_dense(X, [&](const auto& matrix) {
+/// X, mass, sign, columns, pull_b, intercept, all_lines, samples, features.
+using InteriorArrays =
+    std::tuple<Array, Array, Array, ColumnArrays, double, bool, bool, RiserArrays, RiserArrays>;
+
+/// Calls f(matrix, problem, point) on checked arguments.
+template <class Function>
+auto with_interior(const InteriorArrays& arrays, const MutableArray& w, const MutableArray& t,
+                   double b, const Function& f) {
+  return with_dense(std::get<0>(arrays), [&](const auto& matrix) {
     const std::size_t n = matrix.rows(), d = matrix.columns();
+    const auto& [X, mass, sign, columns, pull_b, intercept, all_lines, samples, features] = arrays;
     const auto& [l2, spread, centre, pull, pinned] = columns;
     const InteriorProblem problem{vector<double>(mass, "mass", n),
                                   vector<double>(sign, "sign", n),
@@ -83,12 +92,20 @@ std::tuple<double, std::int64_t, double, double, bool, bool, Course> interior_wa
                         pairs(std::get<9>(samples), problem.samples, "primal"),
                         pairs(std::get<8>(features), problem.features, "dual"),
                         pairs(std::get<9>(features), problem.features, "primal")};
-    const auto& [near, far, most, patience, centred] = limits;
-    const WalkGoal goal{near, far, count(most, "most"), count(patience, "patience"), centred};
-    const auto& [least, waited, unmet_dual, unmet_primal] = course;
-    WalkCourse now{least, count(waited, "waited"), unmet_dual, unmet_primal};
+    return f(matrix, problem, point);
+  });
+}
+
+std::tuple<double, std::int64_t, double, double, bool, bool, Course> interior_walk(
+    const InteriorArrays& problem, const MutableArray& w, const MutableArray& t, double b,
+    const Limits& limits, const Course& course) {
+  const auto& [near, far, most, patience, centred] = limits;
+  const WalkGoal goal{near, far, count(most, "most"), count(patience, "patience"), centred};
+  const auto& [least, waited, unmet_dual, unmet_primal] = course;
+  WalkCourse now{least, count(waited, "waited"), unmet_dual, unmet_primal};
+  return with_interior(problem, w, t, b, [&](const auto& matrix, const auto& posed, auto& point) {
     const WalkReport report =
-        without_gil([&] { return walk_inside(matrix, problem, point, goal, now); });
+        without_gil([&] { return walk_inside(matrix, posed, point, goal, now); });
     return std::tuple(
         point.b, static_cast<std::int64_t>(report.steps), report.length, report.products,
         report.stuck, report.singular,
@@ -96,7 +113,24 @@ std::tuple<double, std::int64_t, double, double, bool, bool, Course> interior_wa
   });
 }
 
-/// mass, sign, shift.
+std::pair<double, bool> interior_corner(const InteriorArrays& problem, const MutableArray& w,
+                                        const MutableArray& t, double b,
+                                        const std::tuple<double, double, double, double>& scale,
+                                        const MutableArray& theta) {
+  const auto& [width, size, lowest, highest] = scale;
+  const CornerScale known{width, size, lowest, highest};
+  return with_interior(problem, w, t, b, [&](const auto& matrix, const auto& posed, auto& point) {
+    if (!posed.samples.where.empty() || !posed.features.side.empty()) {
+      value_problem("risers must be those of all samples, and of no feature");
+    }
+    const auto multipliers = mutable_vector(theta, "theta", matrix.rows());
+    const bool found =
+        without_gil([&] { return find_corner(matrix, posed, point, known, multipliers); });
+    return std::pair(point.b, found);
+  });
+}
+
+/// mass, sign, shift; or y, target, mass.
 using SmoothRows = std::tuple<Array, Array, Array>;
 
 /// An array of this size, or an empty one.
@@ -185,6 +219,63 @@ SmoothResult quasi_newton(const Array& X, const SmoothPsiArgument& psi, const Sm
                      });
 }
 
+/// b, sigma, value, steps; whether they settled, are near, have aimed, and met a singular system.
+using JointResult = std::tuple<double, double, double, std::int64_t, bool, bool, bool, bool>;
+
+JointResult joint_steps(const Array& X, const SmoothRows& rows, const Array& c, const Array& centre,
+                        double epsilon, bool intercept, const MutableArray& w,
+                        const MutableArray& z, const MutableArray& theta, double b, double sigma,
+                        double near, std::int64_t most) {
+  return with_dense(X, [&](const auto& matrix) {
+    const std::size_t n = matrix.rows(), d = matrix.columns();
+    const auto& [y, target, mass] = rows;
+    const auto row = [n](const Array& array, const char* name) {
+      return vector<double>(array, name, n);
+    };
+    const auto column = vector<double>(c, "c", d), middle = vector<double>(centre, "centre", d);
+    const JointProblem problem{
+        row(y, "y"), row(target, "target"), row(mass, "mass"), column, middle, epsilon, intercept};
+    JointPlace place{mutable_vector(w, "w", d),
+                     mutable_vector(z, "z", n),
+                     mutable_vector(theta, "theta", n),
+                     b,
+                     sigma,
+                     0.0};
+    const std::size_t limit = count(most, "most");
+    const JointReport report =
+        without_gil([&] { return minimand::joint_steps(matrix, problem, place, near, limit); });
+    return JointResult(place.b, place.sigma, place.value, static_cast<std::int64_t>(report.steps),
+                       report.settled, report.near, report.aimed, report.singular);
+  });
+}
+
+/// A `KeptHessian` of whichever type the matrix holds, and the arrays that it looks at.
+class HessianOfRows {
+ public:
+  HessianOfRows(const Array& X, const Array& centre, bool intercept)
+      : X_(X), centre_(centre), kept_(with_dense(X, [&](const auto& matrix) -> Kept {
+          return KeptHessian(matrix, vector<double>(centre, "centre", matrix.columns()), intercept);
+        })) {}
+
+  std::pair<Result, Result> at(const Array& rates) {
+    return std::visit(
+        [&](auto& kept) {
+          const auto given = vector<double>(rates, "rates", kept.rows());
+          const double total = std::accumulate(given.begin(), given.end(), 0.0);
+          if (!(total > 0.0)) value_problem("rates must have a positive sum");
+          Fresh gram({kept.columns(), kept.columns()}), mean({kept.columns()});
+          without_gil([&] { kept.at(given, total, gram.values(), mean.values()); });
+          return std::pair(gram.hand_over(), mean.hand_over());
+        },
+        kept_);
+  }
+
+ private:
+  using Kept = std::variant<KeptHessian<float>, KeptHessian<double>>;
+  Array X_, centre_;
+  Kept kept_;
+};
+
 /// A table that steps change.
 std::span<double> filled(const MutableArray& array, const char* name, std::size_t rows,
                          std::size_t width) {
@@ -232,11 +323,14 @@ std::tuple<std::int64_t, bool> score_steps(const Array& X, const Array& y, const
 
 void bind_interior(nb::module_& m) {
   using nb::arg;
-  m.def("interior_walk", &interior_walk, arg("X"), arg("mass"), arg("sign"), arg("columns"),
-        arg("pull_b"), arg("intercept"), arg("all_lines"), arg("samples"), arg("features"),
-        arg("w"), arg("t"), arg("b"), arg("limits"), arg("course"),
+  m.def("interior_walk", &interior_walk, arg("problem"), arg("w"), arg("t"), arg("b"),
+        arg("limits"), arg("course"),
         "Predictor-corrector steps in place; returns (b, steps, length, products, stuck, singular, "
         "course).");
+  m.def("interior_corner", &interior_corner, arg("problem"), arg("w").noconvert(),
+        arg("t").noconvert(), arg("b"), arg("scale"), arg("theta").noconvert(),
+        "The corner next to an interior point, w and its multipliers theta in place: (b, found). "
+        "scale: width and size at which risers began, least and greatest slope.");
   m.def(
       "smooth_steps", &smooth_steps, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("l1"),
       arg("centre"), arg("intercept"), arg("w"), arg("b"), arg("near"), arg("most"), arg("primal"),
@@ -248,6 +342,18 @@ void bind_interior(nb::module_& m) {
         arg("intercept"), arg("inverse"), arg("total"), arg("w"), arg("b"), arg("near"),
         arg("most"), arg("primal"), arg("models"),
         "L-BFGS steps for a smooth loss and l2 from a first metric, likewise.");
+  m.def(
+      "joint_steps", &joint_steps, arg("X"), arg("rows"), arg("c"), arg("centre"), arg("epsilon"),
+      arg("intercept"), arg("w").noconvert(), arg("z").noconvert(), arg("theta").noconvert(),
+      arg("b"), arg("sigma"), arg("near"), arg("most"),
+      "Newton's steps for w, b and the scale of the Huber loss, w and z in place; without columns "
+      "for b and the scale alone. Returns (b, sigma, value, steps, settled, near, aimed, "
+      "singular). rows: y, y without the offset, mass.");
+  nb::class_<HessianOfRows>(m, "KeptHessian",
+                            "X' diag(rates) X for rates of which few change from call to call.")
+      .def(nb::init<const Array&, const Array&, bool>(), arg("X"), arg("centre"), arg("intercept"))
+      .def("at", &HessianOfRows::at, arg("rates"),
+           "The matrix, with an intercept that of X minus its mean under the rates, and the mean.");
   m.def("score_steps", &score_steps, arg("X"), arg("y"), arg("mass"), arg("l2"), arg("mean"),
         arg("size"), arg("how"), arg("w").noconvert(), arg("b").noconvert(), arg("z").noconvert(),
         arg("near"), arg("most"), arg("primal"), arg("models"),

@@ -103,6 +103,12 @@ void laplacians(const Array& x, const Array& z, double factor, const MutableArra
   });
 }
 
+void sums_of_differences(bool squared, const Array& x, const Array& z, const MutableArray& table) {
+  with_rows(x, z, table, [&](const auto& left, const auto& right, auto values) {
+    minimand::sums_of_differences(left, right, squared, values);
+  });
+}
+
 void sums_of_minima(const Array& x, const Array& z, const MutableArray& table) {
   with_rows(x, z, table, [&](const auto& left, const auto& right, auto values) {
     minimand::sums_of_minima(left, right, values);
@@ -125,6 +131,9 @@ void bind_pairwise(nb::module_& m) {
         "exp(factor times the squared distance) of all rows of x and columns of z.");
   m.def("laplacians", &laplacians, arg("x"), arg("z"), arg("factor"), arg("table").noconvert(),
         "exp(factor times the sum of absolute differences) of all rows of x and columns of z.");
+  m.def("sums_of_differences", &sums_of_differences, arg("squared"), arg("x"), arg("z"),
+        arg("table").noconvert(),
+        "The sums of the absolute or squared differences of all rows of x and columns of z.");
   m.def("sums_of_minima", &sums_of_minima, arg("x"), arg("z"), arg("table").noconvert(),
         "The sums of the lesser entries of all rows of x and columns of z.");
 }

@@ -22,9 +22,14 @@ bool step(SupportNewton& newton, const Array& G, const Array& q, const MutableAr
 }
 
 void minimise_gram(const Array& G, const Array& q, const MutableArray& w, const Array& l1,
-                   const Array& l2, double tol, const Bounds& bounds) {
-  const auto gram = square(G);
+                   const Array& l2, double tol, const Bounds& bounds,
+                   const std::optional<std::pair<Array, double>>& beside) {
   const std::size_t size = G.shape(0);
+  GramView gram{square(G), size, size};
+  if (beside) {
+    gram.line = vector<double>(beside->first, "line", size);
+    gram.weight = beside->second;
+  }
   const auto linear = vector<double>(q, "q", size);
   const auto values = mutable_vector(w, "w", size);
   const Penalties weights = penalties(l1, l2, bounds, size);
@@ -64,9 +69,10 @@ void bind_support(nb::module_& m) {
            "One step for w'Gw/2 + q'w + sum l1|w| + sum l2 w^2/2, w in place; whether there was "
            "one. G is the same in every call.");
   m.def("minimise_gram", &minimise_gram, arg("G"), arg("q"), arg("w").noconvert(), arg("l1"),
-        arg("l2"), arg("tol"), arg("bounds") = nb::none(),
+        arg("l2"), arg("tol"), arg("bounds") = nb::none(), arg("beside") = nb::none(),
         "Minimise w'Gw/2 + q'w + sum l1|w| + sum l2 w^2/2 over w, in place, by sweeps and Newton "
-        "steps on the support, until a sweep gains no more than tol; on few columns exactly.");
+        "steps on the support, until a sweep gains no more than tol; on few columns exactly. "
+        "beside = (line, weight): weight line line' is added to G, whose columns must not vanish.");
   m.def("along_support", &along_support, arg("w"), arg("step"), arg("slope"), arg("l1"), arg("l2"),
         arg("bounds"), arg("bend"),
         "Where a step on the support leads: as far as the objective falls, with coefficients that "

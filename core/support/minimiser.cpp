@@ -60,7 +60,7 @@ class OnGram {
     gradient_at(gram_, q_, w, gradient_);
     Move best{0, 0.0, 0.0};
     for (std::size_t j = 0; j < w.size(); ++j) {
-      const double curvature = gram_.row(j)[j], l2 = penalties_.l2[j];
+      const double curvature = gram_.diagonal(j), l2 = penalties_.l2[j];
       if (!(curvature > 0.0)) continue;
       const double target = penalties_.clipped(
           j, coordinate_minimiser(w[j], gradient_[j], curvature, penalties_.l1[j], l2));
@@ -91,10 +91,10 @@ void settle_on_gram(const GramView& gram, std::span<const double> q, std::span<d
   if (w.size() <= kMostColumns) OnGram(gram, q, penalties, newton).settle(w, tol);
 }
 
-void minimise_on_gram(std::span<const double> gram, std::span<const double> q, std::span<double> w,
+void minimise_on_gram(const GramView& gram, std::span<const double> q, std::span<double> w,
                       Penalties penalties, double tol) {
   SupportNewton newton;
-  OnGram model({gram, q.size(), q.size()}, q, penalties, newton);
+  OnGram model(gram, q, penalties, newton);
   const bool few = w.size() <= kMostColumns;
   for (int round = 0; round < kRounds; ++round) {
     const SweepReport done = descend_gram(gram, q, w, penalties, {kSweeps, tol});

@@ -21,7 +21,7 @@ void settle_on_gram(const GramView& gram, std::span<const double> q, std::span<d
 /// Minimises 0.5 w'Gw + q'w + sum l1_j |w_j| + 0.5 sum l2_j w_j^2 over w, in place: sweeps and
 /// Newton steps on the support in turn, until a sweep gains no more than `tol`; on few columns then
 /// exactly, by an active set.
-void minimise_on_gram(std::span<const double> gram, std::span<const double> q, std::span<double> w,
+void minimise_on_gram(const GramView& gram, std::span<const double> q, std::span<double> w,
                       Penalties penalties, double tol);
 
 }  // namespace minimand

@@ -12,8 +12,8 @@ namespace {
 constexpr double kEnergyLeft = 1e-18;
 constexpr int kProducts = 16;
 
-/// image = G times a vector that is zero but for the members' values. Four rows at a time share
-/// each load and store of the image.
+/// image = G, without its line, times a vector that is zero but for the members' values. Four rows
+/// at a time share each load and store of the image.
 MINIMAND_CLONES void product_on(const GramView& gram, std::span<const std::size_t> members,
                                 std::span<const double> values, std::span<double> image) {
   const std::size_t n = gram.count;
@@ -30,7 +30,17 @@ MINIMAND_CLONES void product_on(const GramView& gram, std::span<const std::size_
       to[k] += (v0 * row0[k] + v1 * row1[k]) + (v2 * row2[k] + v3 * row3[k]);
     }
   }
-  for (; i < members.size(); ++i) add_row(gram, members[i], values[i], image);
+  for (; i < members.size(); ++i) add_own_row(gram, members[i], values[i], image);
+}
+
+/// The product of the Gram's line with a vector that is zero but for the members' values.
+double along_line(const GramView& gram, std::span<const std::size_t> members,
+                  std::span<const double> values) {
+  double along = 0.0;
+  for (std::size_t i = 0; i < members.size() && !gram.line.empty(); ++i) {
+    along += gram.line[members[i]] * values[i];
+  }
+  return along;
 }
 
 double dot_of(std::span<const double> a, std::span<const double> b) {
@@ -51,7 +61,7 @@ bool SupportNewton::step(const GramView& gram, Penalties penalties, std::span<do
   wanted_.resize(n);
   image_.resize(n);
   for (std::size_t j = 0; j < n; ++j) {
-    const bool curved = gram.row(j)[j] + penalties.l2[j] > 0.0;
+    const bool curved = gram.diagonal(j) + penalties.l2[j] > 0.0;
     wanted_[j] = curved && is_free(penalties, j, w[j]);
   }
   factor_.follow(gram, penalties.l2, wanted_);
@@ -65,12 +75,14 @@ bool SupportNewton::step(const GramView& gram, Penalties penalties, std::span<do
   move.resize(size);
   const auto bend = [&](std::span<const double> moved) {
     product_on(gram, members, moved, image_);
-    double sum = 0.0;
+    const double along = along_line(gram, members, moved);
+    double sum = gram.weight * along * along;
     for (std::size_t i = 0; i < size; ++i) sum += moved[i] * image_[members[i]];
     return sum;
   };
   if (!go_along(support, step_, targets, move, bend)) return false;
   product_on(gram, members, move, image_);
+  add_line(gram, along_line(gram, members, move), image_);
   for (std::size_t i = 0; i < size; ++i) w[members[i]] = targets[i];
   for (std::size_t j = 0; j < n; ++j) gradient[j] += image_[j];
   return true;
@@ -92,12 +104,27 @@ Support SupportNewton::gather(Penalties penalties, std::span<const double> w,
            take(penalties.hi, hi_)}};
 }
 
+/// The factor's answer, corrected for the line of the Gram (Sherman and Morrison).
+void SupportNewton::solve_by_factor(const GramView& gram, std::span<double> right) const {
+  factor_.solve(right);
+  if (gram.line.empty()) return;
+  const double share =
+      gram.weight * dot_of(line_, right) / (1.0 + gram.weight * dot_of(line_, solved_));
+  for (std::size_t i = 0; i < right.size(); ++i) right[i] -= share * solved_[i];
+}
+
 /// step = (G_SS + diag l2)^-1 right. Where the factor is of another l2, by conjugate gradients.
 void SupportNewton::solve(const GramView& gram, std::span<const double> l2) {
   const auto members = factor_.members();
   const std::size_t size = members.size();
+  if (!gram.line.empty()) {
+    line_.resize(size);
+    for (std::size_t i = 0; i < size; ++i) line_[i] = gram.line[members[i]];
+    solved_ = line_;
+    factor_.solve(solved_);
+  }
   step_ = right_;
-  factor_.solve(step_);
+  solve_by_factor(gram, step_);
   if (factor_.is_of(l2)) return;
   along_ = step_;
   residual_ = right_;
@@ -107,6 +134,7 @@ void SupportNewton::solve(const GramView& gram, std::span<const double> l2) {
   const double enough = kEnergyLeft * energy;
   for (int product = 0; product < kProducts && energy > enough; ++product) {
     product_on(gram, members, along_, image_);
+    add_line(gram, along_line(gram, members, along_), image_);
     double bend = 0.0;
     for (std::size_t i = 0; i < size; ++i) {
       full_[i] = image_[members[i]] + l2[i] * along_[i];
@@ -119,7 +147,7 @@ void SupportNewton::solve(const GramView& gram, std::span<const double> l2) {
       residual_[i] -= length * full_[i];
     }
     right_ = residual_;
-    factor_.solve(right_);
+    solve_by_factor(gram, right_);
     const double next = dot_of(residual_, right_);
     for (std::size_t i = 0; i < size; ++i) along_[i] = right_[i] + next / energy * along_[i];
     energy = next;

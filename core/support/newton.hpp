@@ -31,12 +31,14 @@ class SupportNewton {
  private:
   Support gather(Penalties penalties, std::span<const double> w, std::span<const double> gradient);
   void solve(const GramView& gram, std::span<const double> l2);
+  void solve_by_factor(const GramView& gram, std::span<double> right) const;
 
   KeptFactor factor_;
   std::vector<char> wanted_;
   std::vector<double> image_;                                   // by column
   std::vector<double> start_, slope_, l1_, l2_, lo_, hi_;       // by member of the support
   std::vector<double> step_, right_, along_, residual_, full_;  // by member of the support
+  std::vector<double> line_, solved_;  // the line of the Gram, and the factor's answer to it
 };
 
 }  // namespace minimand

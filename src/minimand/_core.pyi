@@ -362,6 +362,7 @@ def powers(table: _Matrix, c: float, degree: int) -> None: ...
 def mirror_upper(square: _Matrix) -> None: ...
 def gaussians_of_differences(x: _Matrix, z: _Matrix, factor: float, table: _Matrix) -> None: ...
 def laplacians(x: _Matrix, z: _Matrix, factor: float, table: _Matrix) -> None: ...
+def sums_of_differences(squared: bool, x: _Matrix, z: _Matrix, table: _Matrix) -> None: ...
 def sums_of_minima(x: _Matrix, z: _Matrix, table: _Matrix) -> None: ...
 
 # Clusters. facts: the measure (0 squares, 1 gaps), the weights and the factors of rows, and the
@@ -489,6 +490,7 @@ def minimise_gram(
     l2: _Vector,
     tol: float,
     bounds: tuple[_Vector, _Vector] | None = None,
+    beside: tuple[_Vector, float] | None = None,
 ) -> None: ...
 def along_support(
     w: _Vector,
@@ -521,6 +523,7 @@ def groups_on_gram(
 
 class GroupColumns:
     def __init__(self, A: _Vector, starts: NDArray[np.int64], scores: int) -> None: ...
+    def grow(self, A: _Vector, starts: NDArray[np.int64]) -> None: ...
     def solve(
         self,
         h: _Vector,
@@ -617,22 +620,57 @@ _Risers = tuple[
 ]
 _Course = tuple[float, int, float, float]
 
+# X, mass, sign, columns, pull_b, intercept, all_lines, samples, features.
+_Interior = tuple[
+    _Matrix,
+    _Vector,
+    _Vector,
+    tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
+    float,
+    bool,
+    bool,
+    _Risers,
+    _Risers,
+]
+
 def interior_walk(
-    X: _Matrix,
-    mass: _Vector,
-    sign: _Vector,
-    columns: tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
-    pull_b: float,
-    intercept: bool,
-    all_lines: bool,
-    samples: _Risers,
-    features: _Risers,
+    problem: _Interior,
     w: _Vector,
     t: _Vector,
     b: float,
     limits: tuple[float, float, int, int, float],
     course: _Course,
 ) -> tuple[float, int, float, float, bool, bool, _Course]: ...
+def interior_corner(
+    problem: _Interior,
+    w: _Vector,
+    t: _Vector,
+    b: float,
+    scale: tuple[float, float, float, float],
+    theta: _Vector,
+) -> tuple[float, bool]: ...
+
+# Newton's steps for the scale of the Huber loss too: rows are y, y without the offset, mass; w, z
+# and theta change in place; b, sigma, value, steps, settled, near, aimed, singular.
+def joint_steps(
+    X: _Matrix,
+    rows: tuple[_Vector, _Vector, _Vector],
+    c: _Vector,
+    centre: _Vector,
+    epsilon: float,
+    intercept: bool,
+    w: _Vector,
+    z: _Vector,
+    theta: _Vector,
+    b: float,
+    sigma: float,
+    near: float,
+    most: int,
+) -> tuple[float, float, float, int, bool, bool, bool, bool]: ...
+
+class KeptHessian:
+    def __init__(self, X: _Matrix, centre: _Vector, intercept: bool) -> None: ...
+    def at(self, rates: _Vector) -> tuple[_Vector, _Vector]: ...
 
 # Newton's steps on few columns: rows are mass, sign, shift; w changes in place.
 def smooth_steps(

@@ -9,6 +9,7 @@ from minimand.design import as_design
 from minimand.problem.objective import Objective
 from minimand.solvers.kinked.central_path import CentralPath, Limits
 from minimand.solvers.kinked.interior import InteriorPoint, Pull
+from minimand.solvers.kinked.vertex import corner_next_to
 
 PENALTIES = {
     "l2": lambda: 0.1 * mm.L2(),
@@ -100,22 +101,10 @@ def test_arrays_are_checked():
     columns = (d, d, d, d, np.zeros(4, dtype=np.uint8))
 
     def call(mass=objective.mass, samples=samples, columns=columns, t=point.t):
-        return _core.interior_walk(
-            objective.design.x,
-            mass,
-            plq.sign,
-            columns,
-            0.0,
-            True,
-            False,
-            samples,
-            features,
-            point.w,
-            t,
-            0.0,
-            (0.0, 1.0, 1, 1, 0.0),
-            (1.0, 0, 1.0, 1.0),
-        )
+        x, sign = objective.design.x, plq.sign
+        posed = (x, mass, sign, columns, 0.0, True, False, samples, features)
+        limits, course = (0.0, 1.0, 1, 1, 0.0), (1.0, 0, 1.0, 1.0)
+        return _core.interior_walk(posed, point.w, t, 0.0, limits, course)
 
     with pytest.raises(ValueError, match="mass must have length 60"):
         call(mass=objective.mass[:3].copy())
@@ -141,3 +130,33 @@ def test_quasi_newton_moves_the_intercept_alone_where_columns_are_zero():
     assert done
     assert b == pytest.approx(np.log(2), abs=1e-8)
     assert not w.any()
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("penalty", ["l2", "none"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_compiled_corner_is_the_one_of_numpy(loss, penalty, intercept):
+    for dtype, order in ((np.float64, "C"), (np.float32, "F")):
+        objective = problem(LOSSES[loss], penalty, intercept=intercept, dtype=dtype, order=order)
+        plq, form = objective.loss.plq(objective.y), objective.penalty.sum_over_features
+        pull = Pull(1e-3 * np.arange(4.0), 0.0)
+        inner = InteriorPoint(objective, plq, form, objective.null, pull)
+        inner.walk(Limits(1e-7 * objective.scale, 60))
+        inner.refresh()
+        before = inner.w.copy()
+        found, expected = inner.corner(), corner_next_to(inner, inner.w, np.arange(4))
+        assert found is not None
+        for one, two in zip(found, expected):
+            np.testing.assert_allclose(one, two, rtol=1e-8, atol=1e-8)
+        np.testing.assert_array_equal(inner.w, before)
+
+
+def test_no_corner_of_coefficients_with_kinks_or_of_singular_equations():
+    plq = LOSSES["quantile"].plq(np.zeros(60))
+    for penalty in ("l1", "box"):
+        objective = problem(LOSSES["quantile"], penalty)
+        form = objective.penalty.sum_over_features
+        assert InteriorPoint(objective, plq, form, objective.null).corner() is None
+    objective = problem(LOSSES["quantile"], "none")  # no sample is near its knot at the start
+    form = objective.penalty.sum_over_features
+    assert InteriorPoint(objective, plq, form, objective.null).corner() is None

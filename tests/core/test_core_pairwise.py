@@ -19,6 +19,9 @@ def test_values_are_those_of_the_formulas(shape, dtype):
     table = np.empty((m, n), dtype=dtype)
     _core.laplacians(x, columns, -0.7, table)
     np.testing.assert_allclose(table, np.exp(-0.7 * np.abs(difference).sum(axis=2)), **close)
+    for squared, power in ((False, 1), (True, 2)):
+        _core.sums_of_differences(squared, x, columns, table)
+        np.testing.assert_allclose(table, (np.abs(difference) ** power).sum(axis=2), **close)
     _core.sums_of_minima(x, columns, table)
     np.testing.assert_allclose(table, np.minimum(x[:, None], z[None]).sum(axis=2), **close)
     products = np.ascontiguousarray(x @ z.T)

@@ -252,7 +252,10 @@ BAD_SETTINGS = {
         r"Huber\(\) or a penalty such as L1\(\) or L2\(\); minimand.explain shows",
     ),
     "no solver of margins": (fit(K("hinge", mm.MCP())), r"take a smooth loss such as SquaredHinge"),
-    "no solver of balls": (fit(R("chebyshev", mm.L1Ball())), "penalty is not a sum over features"),
+    "no solver of balls": (
+        fit(R("chebyshev", mm.L1Ball())),
+        r"no solver takes the penalised problem",
+    ),
     "nobody's kind": (
         fit(R("chebyshev", "scad")),
         r"Chebyshev\(\) is one number for the whole set",

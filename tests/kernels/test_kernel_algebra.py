@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
@@ -123,6 +124,8 @@ def test_columns_by_name():
     np.testing.assert_allclose(kernel.bind(frame)(frame[:2], frame), expected[:2])
     with pytest.raises(ValueError, match="names columns that X does not have"):
         mm.Linear().on(["height"])(frame)
+    counts = sparse.coo_array(np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(mm.Linear().on([0, 2])(counts), [[4.0, 10.0], [10.0, 34.0]])
 
 
 def test_witness_of_a_matrix_that_is_no_gram():
@@ -137,6 +140,8 @@ def test_witness_of_a_matrix_that_is_no_gram():
     assert "not symmetric" in lopsided.reason
     with pytest.raises(ValueError, match="square"):
         mm.check_psd([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="complex"):
+        mm.check_psd([[1.0, 1j], [-1j, 1.0]])
 
 
 def test_centred_counts_know_parts_that_training_samples_lack():

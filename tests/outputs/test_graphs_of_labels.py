@@ -19,6 +19,7 @@ from minimand.outputs.graph import (
     pairwise_marginals,
     sample,
 )
+from minimand.outputs.graph.elimination import Plan
 
 RNG = np.random.default_rng(3)
 SMALL_TREES = [tree for n in (1, 2, 3, 4, 5) for tree in trees(n)]
@@ -76,8 +77,10 @@ def test_sums_and_maxima_are_those_of_all_labellings(lists, k, per_edge):
     np.testing.assert_allclose(total, expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("at_once", [2**22, 1])
 @pytest.mark.parametrize("lists", [SMALL_TREES[-20:], SMALL_GRAPHS[-12:]], ids=["trees", "graphs"])
-def test_the_k_best_are_the_first_of_all_labellings(lists):
+def test_the_k_best_are_the_first_of_all_labellings(lists, at_once, monkeypatch):
+    monkeypatch.setattr("minimand.outputs.graph.inference._NUMBERS", at_once)
     lists, batch = _batch(lists, 2, per_edge=True)
     found, values = k_best(batch, 40)
     for g, own, rows, scores in _each(lists, batch):
@@ -184,6 +187,41 @@ def test_wide_graphs_are_refused_in_a_sentence():
     grid = Topology([0, side * side], edges)
     with pytest.raises(ValueError, match=r"graph 0 has cycles of width .* linear relaxation"):
         best(Graphs(grid, np.zeros((side * side, 10)), np.zeros((10, 10))))
+
+
+def test_every_plan_takes_the_node_that_adds_the_fewest_edges():
+    rng = np.random.default_rng(5)
+    pairs = np.array([(u, v) for u in range(14) for v in range(u)])
+    for share in (0.15, 0.3, 0.6):
+        plan = Plan(14, pairs[rng.random(len(pairs)) < share], 2**24)
+        near = {v: set() for v in range(14)}
+        for u, v in plan.edges:
+            near[u].add(v)
+            near[v].add(u)
+        for v, *rest in plan.scopes:
+            new = {u: [(a, b) for a in near[u] for b in near[u] - near[a] if a < b] for u in near}
+            assert v == min(near, key=lambda u: (len(new[u]), len(near[u]), u))
+            assert set(rest) == near.pop(v)
+            for u in rest:
+                near[u] = (near[u] | set(rest)) - {u, v}
+
+
+def test_planning_takes_a_look_at_what_has_changed():
+    """A long cycle, a node that is joined to all others, and a graph far too wide."""
+    n = 3000
+    ring = np.column_stack([np.arange(n), np.roll(np.arange(n), -1)])
+    assert Plan(n, ring, 2**24).width == 2
+    assert Plan(n + 1, [*ring, *((v, n) for v in range(n))], 2**24).width == 3
+    dense = [(u, v) for u in range(300) for v in range(u)]
+    assert Plan(300, dense, 2**24).width == 299
+
+
+def test_all_tables_together_have_a_limit(monkeypatch):
+    ring = Topology([0, 20], [(v, (v + 1) % 20) for v in range(20)])
+    assert not ring.too_wide(3)
+    monkeypatch.setattr("minimand.outputs.graph.topology.MOST", 300)  # 18 tables of 27 numbers
+    assert ring.too_wide(3) == [0]
+    assert not ring.too_wide(2)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
 
 import minimand as mm
-from minimand.report.choice import plot_choice
 from minimand.report.clusters import on_two_components, plot_clusters, plot_silhouettes
 from minimand.report.dendrogram import plot_dendrogram
+from minimand.report.number_of_clusters import plot_choice
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

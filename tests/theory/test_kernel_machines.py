@@ -121,14 +121,53 @@ def test_duplicates_are_weights(loss):
     assert (weights[weighted.support_] > 0).all()
 
 
-def test_other_functions_of_the_norm():
-    """A ball ‖f‖ ≤ r is the penalty at the multiplier of the constraint."""
-    free = mm.Regressor("huber", features=mm.RBF(1.5), alpha=0.01, tol=1e-10).fit(X, NOISY)
+@pytest.mark.parametrize("loss", ["huber", "hinge", "chebyshev", *JOINT])
+def test_other_functions_of_the_norm(loss):
+    """A ball ‖f‖ ≤ r is the penalty at the multiplier of the constraint; so is ‖f‖ itself."""
+    make, y = task_of(loss)
+    free = make(loss, features=mm.RBF(1.5), alpha=0.01, tol=1e-10).fit(X, y)
     norm = float(np.linalg.norm(free.coef_))
-    ball = mm.Regressor("huber", mm.L2Ball(norm), features=mm.RBF(1.5), tol=1e-9).fit(X, NOISY)
-    assert ball.certificate_.relative <= 1e-9
-    np.testing.assert_allclose(ball.predict(X), free.predict(X), atol=1e-3)
-    assert float(np.linalg.norm(ball.coef_)) <= norm * (1 + 1e-9)
+    others = [(mm.L2Ball(norm), 1.0)]
+    if loss in ("huber", "hinge"):
+        others.append((mm.L21(by="output"), 0.01 * norm))
+    for penalty, alpha in others:
+        model = make(loss, penalty, features=mm.RBF(1.5), alpha=alpha, tol=1e-8).fit(X, y)
+        assert model.certificate_.relative <= 1e-8
+        scores = model.decision_function(X)
+        np.testing.assert_allclose(scores, free.decision_function(X), atol=2e-3)
+        assert float(np.linalg.norm(model.coef_)) <= norm * (1 + 1e-4)
+        assert mm.certify(model, X, y).relative <= 1e-8
+
+
+@pytest.mark.parametrize("loss", ["crammer_singer", "chebyshev"])
+def test_a_ball_that_holds_nothing_back(loss):
+    """Without a solver for no penalty at all, multipliers fall until the ball's gap is closed."""
+    make, y = task_of(loss)
+    line = np.digitize(X[:, 0] + 0.5 * NOISY, [-0.5, 0.5]) if loss in JOINT else y
+    small, large = (make(loss, mm.L2Ball(r), features=mm.Linear()).fit(X, line) for r in (30, 60))
+    one, two = small.certificate_, large.certificate_
+    assert max(one.relative, two.relative) <= 1e-6
+    assert abs(one.primal - two.primal) <= one.gap + two.gap + 1e-12
+    assert float(np.linalg.norm(small.coef_)) < 29
+
+
+@pytest.mark.parametrize("rank", [1, 2, 5])
+@pytest.mark.parametrize("penalty", [mm.L21(by="output"), mm.L21(by="output") + mm.L2()])
+def test_a_cut_factor_is_charged_to_a_norm(rank, penalty):
+    """The norm of one coefficient is its absolute value, and no less charged."""
+    whole = mm.Regressor("huber", penalty, features=mm.RBF(), alpha=0.02).fit(X, NOISY)
+    with warnings.catch_warnings(action="ignore"):
+        cut = mm.Regressor("huber", penalty, features=mm.RBF(), alpha=0.02, memory=480 * rank)
+        cut.fit(X, NOISY)
+    assert cut.features_.rank_ == rank
+    for found in (cut.certificate_, mm.certify(cut, X, NOISY)):
+        assert found.dual <= whole.certificate_.primal + 1e-12
+        assert found.gap >= found.primal - whole.certificate_.primal - 1e-12
+
+
+def test_norms_of_single_scores_are_refused_with_joint_losses():
+    with pytest.raises(ValueError, match="no function of the norm"):
+        mm.Classifier("multinomial", mm.L21(by="output"), features=mm.RBF()).fit(X, CLASSES)
 
 
 @pytest.mark.parametrize("penalty", ["l1", "non_negative", mm.L1() + mm.L2(), "mcp", "l21"])

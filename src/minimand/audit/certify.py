@@ -180,7 +180,7 @@ def _with_scale(model: Any, given: Given, against: Any, max_seconds: float | Non
         assert solution.certificate.dual_point is not None
         again = scaled.judged(point, [solution.certificate.dual_point])
         joint = min(joint, again, key=lambda each: each.gap)
-    return scaled.certificate(joint, scale)
+    return scaled.audited(joint, scale)
 
 
 def refuse_weights(model: HardMargin, sample_weight: ArrayLike, offset: ArrayLike) -> None:

@@ -14,7 +14,7 @@ from .finding import (
 )
 from .measure import UNATTAINED
 from .referee import judge, lifted
-from .together import judge_together
+from .several_problems import judge_together
 
 __all__ = [
     "UNATTAINED",

@@ -132,7 +132,8 @@ class _Span(NamedTuple):
         objective, kept = self.objective, self.basis.kept
         h = objective.row_mass * metric
         total = float(h.sum())
-        matrix, mean = objective.hessian(h, kept)
+        every = kept.size == objective.n_features  # then no copy of the columns is needed
+        matrix, mean = objective.hessian(h, None if every else kept)
         if self.extra.size:
             middle = h @ self.extra / total if objective.intercept else np.zeros(len(self.extra.T))
             weighted = h[:, None] * (self.extra - middle)

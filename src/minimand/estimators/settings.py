@@ -108,7 +108,7 @@ def check_settings(estimator: Any) -> Settings:
     if estimator.features is not None:
         words = _checked_features(estimator.features)
         if kernel_of(estimator.features) is not None:
-            _check_function_of_norm(penalty, words)
+            _check_function_of_norm(penalty, words, joint=loss.joint)
     weight = getattr(estimator, "class_weight", None)
     return Settings(loss, penalty, alpha, words, bool(estimator.intercept), weight)
 
@@ -189,10 +189,13 @@ def check_seed(random_state: Any) -> None:
         ) from error
 
 
-def _check_function_of_norm(penalty: Penalty, kernel: str) -> None:
-    """Refuse penalties of single coefficients: a function of a kernel has only its norm."""
+def _check_function_of_norm(penalty: Penalty, kernel: str, *, joint: bool) -> None:
+    """Refuse penalties of single coefficients: a function of a kernel has only its norm.
+
+    With a ``joint`` loss the scores are one function, whose norm is that of all of them.
+    """
     try:
-        bound = penalty.bind((2, 2) if penalty.couples_scores else 2, 1.0)
+        bound = penalty.bind((2, 2) if joint or penalty.couples_scores else 2, 1.0)
     except ValueError:  # weights or groups of features
         bound = None
     if bound is None or bound.function_of_norm is None:

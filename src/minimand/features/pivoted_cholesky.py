@@ -140,7 +140,7 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
     # Memory that is never written to is never taken, so that a small factor is not copied to grow.
     room = most if 8 * n * most <= _UNTOUCHED else min(width, most)
     columns, pivots, rank = np.empty((n, room), order="F"), [], 0
-    ended_by = ""
+    rows, ended_by = kernel.measured(x), ""
     while rank < most:
         look()
         if rank and (ended_by := reason()):
@@ -148,7 +148,7 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         proposed = choice.propose(rest, min(width, most - rank), limit)
         if not proposed.size:
             break
-        some = x[proposed]
+        some = rows[proposed]
         square = kernel.block(some, some).astype(float)
         square -= columns[proposed, :rank] @ columns[proposed, :rank].T
         kept, small = choice.keep(square, rest[proposed], limit)
@@ -157,7 +157,7 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         if not kept.size:
             continue
         taken = proposed[kept]  # all rows are compared with those that are kept, and with no others
-        block = kernel.block(x, x[taken]).astype(float)
+        block = kernel.block(rows, rows[taken]).astype(float)
         block -= columns[:, :rank] @ columns[taken, :rank].T
         new = solve_triangular(small, block.T, lower=True, check_finite=False).T
         if rank + kept.size > columns.shape[1]:

@@ -26,7 +26,7 @@ _ELSEWHERE: dict[str | None, str] = {
 _NAMES = {
     "algebra": ("Constant", "Product", "Scaled", "Sum"),
     "base": ("Kernel",),
-    "chosen": ("kernel_of",),
+    "from_features": ("kernel_of",),
     "degrees": ("ByDegree",),
     "distances": ("RBF", "Laplace", "Matern", "Periodic"),
     "given": ("Callable", "Precomputed"),

@@ -6,12 +6,12 @@ from .algebra import Product as Product
 from .algebra import Scaled as Scaled
 from .algebra import Sum as Sum
 from .base import Kernel as Kernel
-from .chosen import kernel_of as kernel_of
 from .degrees import ByDegree as ByDegree
 from .distances import RBF as RBF
 from .distances import Laplace as Laplace
 from .distances import Matern as Matern
 from .distances import Periodic as Periodic
+from .from_features import kernel_of as kernel_of
 from .given import Callable as Callable
 from .given import Precomputed as Precomputed
 from .psd import Definiteness as Definiteness

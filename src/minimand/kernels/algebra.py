@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,7 @@ class Nested(Kernel):
     """A kernel with one kernel inside, whose values it takes over by default."""
 
     kernel: Kernel
+    has_parts: ClassVar[bool] = False  # whether `rows` are parts, the first of the inner kernel
 
     @property
     def takes_sparse(self) -> bool:  # type: ignore[override]
@@ -62,6 +63,12 @@ class Nested(Kernel):
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """Rows as the inner kernel takes them."""
         return self.kernel.rows(X, training=training)
+
+    def measured(self, x: Any) -> Any:
+        """Rows as the inner kernel has them."""
+        if self.has_parts:
+            return Parts(self.kernel.measured(x.parts[0]), *x.parts[1:])
+        return self.kernel.measured(x)
 
     def block(self, x: Any, z: Any) -> Array:
         """Values of the inner kernel."""
@@ -133,6 +140,10 @@ class Pair(Kernel):
     def rows(self, X: Any, *, training: bool = False) -> Parts:
         """Rows as both kernels take them, side by side."""
         return Parts(*(k.rows(X, training=training) for k in (self.left, self.right)))
+
+    def measured(self, x: Any) -> Parts:
+        """Rows as both kernels have them."""
+        return Parts(self.left.measured(x.parts[0]), self.right.measured(x.parts[1]))
 
     def __repr__(self) -> str:
         return f"{self.left!r} {self.sign} {self.right!r}"

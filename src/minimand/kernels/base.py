@@ -94,6 +94,13 @@ class Kernel(NamesParameters, Parameterized, ABC):
         """
         return rows
 
+    def measured(self, x: Any) -> Any:
+        """`rows` with distances that are kept for other kernels, where a search shares them.
+
+        `block` takes all of them, or some, with others of the same; by default these are the rows.
+        """
+        return x
+
     @abstractmethod
     def block(self, x: Any, z: Any) -> Array:
         """k(xᵢ, zⱼ) for all pairs, a matrix of float32 or float64; ``z`` are training rows."""
@@ -190,7 +197,8 @@ class Kernel(NamesParameters, Parameterized, ABC):
         first = np.asarray(self.block(x[strips[0]], x))
         kind = np.float32 if first.dtype == np.float32 else np.float64
         found = first if tiled and len(strips) == 1 else np.empty((n, n), dtype=kind)
-        found[strips[0]] = first
+        if found is not first:
+            found[strips[0]] = first
 
         def strip(rows: slice) -> None:
             self.fill(x[rows], x[rows.start :], found[rows, rows.start :])

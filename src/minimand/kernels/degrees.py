@@ -37,6 +37,7 @@ class ByDegree(Nested):
     array([1.528])
     """
 
+    has_parts = True
     _reference: Any = None  # the training rows of the inner kernel, once bound
 
     def __init__(self, kernel: Kernel) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import pdist
 from scipy.special import gamma, kv
 
 from .. import _core
@@ -17,13 +17,14 @@ from .._base.typing import AnyArray, Array
 from .._base.weighted import median, sampled_rows
 from . import tiles
 from .base import Kernel
+from .measures import ABSOLUTE, FEW_COLUMNS, SQUARES, STRAIGHT, distances
 from .rows import Parts, check_widths, count, dense, matrix, product_rounding, products, squares
+from .shared_distances import Measure, Measured, measured
 from .vectors import VectorKernel, by_entries
 
 _SAMPLE = 1000  # rows whose distances give a median; safeguard: their half a million pairs do
 _NOISE = 1e4  # ulp of a squared distance in units of the bandwidth, above which differences are
 # taken before squaring; safeguard: values are then exact to about 1e-12
-_FEW_COLUMNS = 12  # up to which differences cost less than a product of matrices; measured
 _EXTREME = 1e140  # of tau and 1/tau, whose squares overflow beyond about 1e150; safeguard
 _VANISHED = 2e-38  # values below it are zero in float32; definition
 _WIDTHS = ("median", "scale")
@@ -63,6 +64,30 @@ class DistanceKernel(VectorKernel):
         """1."""
         return np.ones(count(x))
 
+    def measured(self, x: Any) -> Any:
+        """The rows with the distances that a search over bandwidths keeps."""
+        return x if isinstance(x, Parts) else measured(x, self.measure)  # prepared ones as they are
+
+    def block(self, x: Any, z: Any) -> Array:
+        """The function of all distances; of known ones, if the rows have a table of them."""
+        if not isinstance(x, Measured):
+            return self.of_rows(x, z)
+        far = x.distances(z) if self.resolves(x.table.error) else None
+        return self.of_rows(x.rows, z.rows) if far is None else self.of_distances(far)
+
+    @abstractmethod
+    def of_rows(self, x: Any, z: Any) -> Array:
+        """`block` of plain rows."""
+
+    @abstractmethod
+    def of_distances(self, far: Array) -> Array:
+        """The function of distances in the unit of `measure`, which may be written to."""
+
+    def resolves(self, error: float) -> bool:
+        """Whether distances of rounded numbers of that size are exact enough for the bandwidth."""
+        return True
+
+    measure: ClassVar[Measure]
     metric = "euclidean"
 
     def _median(self, x: Any, weights: Array | None) -> float:
@@ -112,6 +137,7 @@ class RBF(DistanceKernel):
     """
 
     definite = in_threads = True
+    measure = SQUARES
 
     def __init__(self, tau: Any = 1.0) -> None:
         self.tau = tau
@@ -121,7 +147,7 @@ class RBF(DistanceKernel):
         moved, _, cancels = _near_zero(rows, rows, _half_precision(self.tau))
         return rows if cancels else Parts(moved, squares(moved))
 
-    def block(self, x: Any, z: Any) -> Array:
+    def of_rows(self, x: Any, z: Any) -> Array:
         """All exp(−‖x − z‖²/(2τ²)); from differences where ‖x‖² + ‖z‖² − 2x·z would cancel."""
         factor = -_half_precision(self.tau)
         if isinstance(x, Parts):
@@ -130,7 +156,7 @@ class RBF(DistanceKernel):
             _core.gaussians(found, row_squares, column_squares, factor)
             return found
         dense_rows = not sparse.issparse(x) and not sparse.issparse(z)
-        if dense_rows and x.shape[1] <= _FEW_COLUMNS:
+        if dense_rows and x.shape[1] <= FEW_COLUMNS:
             return _from_differences(x, z, factor)
         x, z, cancels = _near_zero(x, z, -factor)
         if cancels:
@@ -138,6 +164,15 @@ class RBF(DistanceKernel):
         found = products(x, z)
         _core.gaussians(found, squares(x), squares(z), factor)
         return found
+
+    def of_distances(self, far: Array) -> Array:
+        """exp(−d/(2τ²)) of squared distances d."""
+        far *= -_half_precision(self.tau)
+        return np.exp(far, out=far)
+
+    def resolves(self, error: float) -> bool:
+        """Whether squares that cancel leave enough digits."""
+        return _half_precision(self.tau) * error <= _NOISE
 
     def tile(self, x: Any, z: Any, out: AnyArray) -> None:
         """The values of prepared dense rows, written to ``out``."""
@@ -170,7 +205,7 @@ class RBF(DistanceKernel):
             return super().times(x, z, a)
         if not isinstance(x, Parts):
             check_widths(x, z)
-            if x.shape[1] <= _FEW_COLUMNS:
+            if x.shape[1] <= FEW_COLUMNS:
                 return super().times(x, z, a)
             x, z, cancels = _near_zero(x, z, _half_precision(self.tau))
             if cancels:
@@ -198,16 +233,21 @@ class Laplace(DistanceKernel):
     """
 
     definite = in_threads = True
-
+    measure = ABSOLUTE
     metric = "cityblock"
 
     def __init__(self, tau: Any = 1.0) -> None:
         self.tau = tau
 
-    def block(self, x: Any, z: Any) -> Array:
+    def of_rows(self, x: Any, z: Any) -> Array:
         """All exp(−‖x − z‖₁/τ)."""
         factor = -1.0 / float(self.tau)
         return by_entries(x, z, lambda a, b, table: _core.laplacians(a, b, factor, table))
+
+    def of_distances(self, far: Array) -> Array:
+        """exp(−d/τ)."""
+        far /= -float(self.tau)
+        return np.exp(far, out=far)
 
 
 class Matern(DistanceKernel):
@@ -234,6 +274,7 @@ class Matern(DistanceKernel):
     """
 
     definite = in_threads = True
+    measure = STRAIGHT
 
     def __init__(self, tau: Any = 1.0, nu: float = 1.5) -> None:
         self.tau = tau
@@ -244,14 +285,19 @@ class Matern(DistanceKernel):
         super().check_parameters()
         check_number(self, "nu", "a positive number", lambda nu: nu > 0, finite=False)
 
-    def block(self, x: Any, z: Any) -> Array:
+    def of_rows(self, x: Any, z: Any) -> Array:
         """The formula at all distances."""
         if math.isinf(self.nu):
-            return RBF(self.tau).block(x, z)
+            return RBF(self.tau).of_rows(x, z)
         kind = np.result_type(x.dtype, z.dtype)
-        s = distances(x, z)
-        s *= math.sqrt(2.0 * self.nu) / float(self.tau)
-        return _matern(s, float(self.nu)).astype(kind, copy=False)
+        return self.of_distances(distances(x, z)).astype(kind, copy=False)
+
+    def of_distances(self, far: Array) -> Array:
+        """The formula at s = √(2ν)·d/τ."""
+        if math.isinf(self.nu):
+            return RBF(self.tau).of_distances(np.square(far))
+        far *= math.sqrt(2.0 * self.nu) / float(self.tau)
+        return _matern(far, float(self.nu))
 
 
 class Periodic(DistanceKernel):
@@ -276,6 +322,7 @@ class Periodic(DistanceKernel):
     """
 
     definite = in_threads = True
+    measure = SQUARES
 
     def __init__(self, period: float = 1.0, tau: Any = 1.0) -> None:
         self.period = period
@@ -291,26 +338,22 @@ class Periodic(DistanceKernel):
         angle = dense(matrix(X)) * (2.0 * math.pi / float(self.period))
         return np.concatenate([np.cos(angle), np.sin(angle)], axis=1, dtype=angle.dtype)
 
-    def block(self, x: Any, z: Any) -> Array:
+    def of_rows(self, x: Any, z: Any) -> Array:
         """The Gaussian kernel of the points."""
-        return RBF(self.tau).block(x, z)
+        return RBF(self.tau).of_rows(x, z)
+
+    def of_distances(self, far: Array) -> Array:
+        """The same of the squared distances of the points."""
+        return RBF(self.tau).of_distances(far)
+
+    def resolves(self, error: float) -> bool:
+        """As for the Gaussian kernel."""
+        return RBF(self.tau).resolves(error)
 
 
 def _half_precision(tau: float) -> float:
     """1/(2τ²), finite and positive: rows that are told apart by squares have k = 0 or 1 beyond."""
     return 0.5 / min(max(float(tau), 1.0 / _EXTREME), _EXTREME) ** 2
-
-
-def distances(x: Any, z: Any) -> Array:
-    """‖x − z‖ of all pairs, in float64; exact for rows that are nearly equal."""
-    if not sparse.issparse(x) and not sparse.issparse(z):
-        return cdist(x, z)
-    table: Array = by_entries(x.astype(float), z.astype(float), partial(_fill, metric="euclidean"))
-    return table
-
-
-def _fill(x: Array, z: Array, table: Array, metric: str) -> None:
-    table[:] = cdist(x, z.T, metric)
 
 
 def _matern(s: Array, nu: float) -> Array:

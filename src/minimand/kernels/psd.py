@@ -70,6 +70,8 @@ def check_psd(K: Any, X: Any = None) -> Definiteness:
     matrix = np.asarray(K(X) if isinstance(K, Kernel) else K)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise ValueError(f"K must be a square matrix, but its shape is {matrix.shape}.")
+    if matrix.dtype.kind == "c":
+        raise ValueError("K must be a matrix of real numbers, but it holds complex ones.")
     unit = float(np.finfo(np.float32 if matrix.dtype == np.float32 else np.float64).eps)
     matrix = matrix.astype(float)
     if not np.isfinite(matrix).all():

@@ -77,7 +77,9 @@ def columns_of(X: Any, columns: Any) -> Any:
     """Some columns of a matrix or data frame; a single one, not in a list, as a vector."""
     single = isinstance(columns, str | int | np.integer)
     names = getattr(X, "columns", None)
-    if names is None and not sparse.issparse(X):
+    if sparse.issparse(X) and X.format not in ("csr", "csc"):
+        X = X.tocsr()
+    elif names is None and not sparse.issparse(X):
         X = np.asarray(X)
     try:
         return _safe_indexing(X, columns if single else list(columns), axis=1)

@@ -27,6 +27,8 @@ class Normalized(Nested):
            [0.9, 1. ]])
     """
 
+    has_parts = True
+
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
@@ -86,6 +88,7 @@ class Centered(Nested):
            [-1.,  1.]])
     """
 
+    has_parts = True
     _reference: Any = None  # the training rows of the inner kernel, once bound
     _shares: Any = None  # what each of them counts, in sum 1
     _total = 0.0  # the mean of all values of their pairs

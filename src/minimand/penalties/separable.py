@@ -164,7 +164,12 @@ class Separable(BoundPenalty):
 
     @cached_property
     def function_of_norm(self) -> Separable | None:
-        """½ l2‖w‖², if there is no other part and l2 is the same for every feature."""
+        """½ l2‖w‖², if there is no other part and l2 is the same for every feature.
+
+        The length of a single coefficient is its absolute value.
+        """
+        if self.l1.size == 1 and self.bounds is None:
+            return Separable(self.l1.reshape(-1), self.l2.reshape(-1))
         ridge = self.ridge
         if ridge is None or not ridge.size or (ridge != ridge.flat[0]).any():
             return None

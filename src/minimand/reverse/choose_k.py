@@ -62,7 +62,7 @@ class KChoice:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the criterion against k, with the chosen k marked; returns matplotlib Axes."""
-        from ..report.choice import plot_choice
+        from ..report.number_of_clusters import plot_choice
 
         label = _LABELS[self.criterion]
         return plot_choice(self.ks, self.values, self.errors, self.k, label, ax)

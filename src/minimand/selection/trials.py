@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,8 @@ import numpy as np
 from .._base.typing import AnyArray, Array
 from .._base.watch import reason as reason_to_stop
 from ..estimators.prepare import posed_for_path
+from ..features.low_rank import MEMORY
+from ..kernels.shared_distances import sharing_distances
 from ..losses import Loss
 from ..solvers import Control
 from .combinations import Combination, words_of
@@ -24,6 +27,8 @@ from .path import Path
 from .results import Scores, ranks
 from .samples import Fold, Samples
 from .scores import Scorer
+
+_DISTANCES = 0.25  # of the memory, for distances that bandwidths of a kernel share; safeguard
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,16 +115,18 @@ class Search:
         """
         trials: list[Trial] = []
         best = 0
-        for i, combination in enumerate(combinations):
-            trial = self.trial(combination, limits.share(len(combinations) - i))
-            # A combination that was stopped is not compared with complete ones.
-            worse = i > 0 and (bool(trial.reason) or trial.rank <= trials[best].rank)
-            if not worse and i > 0:
-                trials[best] = replace(trials[best], path=None, sums=None)
-            trials.append(replace(trial, path=None, sums=None) if worse else trial)
-            best = best if worse else i
-            if reason_to_stop():
-                break
+        room = _DISTANCES * min(limits.memory, MEMORY)
+        with sharing_distances(room) if len(combinations) > 1 else nullcontext():
+            for i, combination in enumerate(combinations):
+                trial = self.trial(combination, limits.share(len(combinations) - i))
+                # A combination that was stopped is not compared with complete ones.
+                worse = i > 0 and (bool(trial.reason) or trial.rank <= trials[best].rank)
+                if not worse and i > 0:
+                    trials[best] = replace(trials[best], path=None, sums=None)
+                trials.append(replace(trial, path=None, sums=None) if worse else trial)
+                best = best if worse else i
+                if reason_to_stop():
+                    break
         return trials, best
 
     def trial(self, combination: Combination, limits: Control) -> Trial:

@@ -61,6 +61,44 @@ def test_the_value_never_rises_and_the_scale_stays_positive():
             np.testing.assert_allclose(found.value, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("fixed", [True, False])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("l2", [1e-6, 0.3])
+@pytest.mark.parametrize("sigma", [1e-3, 1.0, 1e3])
+def test_compiled_steps_are_those_in_numpy(l2, intercept, fixed, sigma):
+    problem = scaled(l2, intercept)
+    begun = [JointNewton(problem, fixed=fixed) for _ in range(2)]
+    null = problem.objective.null
+    one, other = begun[0].best_from(null, sigma), begun[1].steps_from(null, sigma)
+    assert one.settled
+    assert other.settled
+    np.testing.assert_allclose(one.value, other.value, rtol=1e-13)
+    np.testing.assert_allclose(one.sigma, other.sigma, rtol=1e-9)
+    for mine, theirs in zip(one.point, other.point):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-7, atol=1e-9)
+    if not fixed:
+        np.testing.assert_allclose(one.theta, other.theta, rtol=1e-5, atol=1e-7)
+    near = [newton.best_from(null, sigma, near=1e-3 * one.value) for newton in begun]
+    assert all(place.near != fixed and place.value <= 1.002 * one.value for place in near)
+
+
+def test_curvature_that_was_added_and_taken_away_leaves_no_rounding():
+    """A sample with huge columns is an outlier, so that its rows of the Hessian cancel."""
+    from minimand import _core
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 3))
+    x[0] = 1e9
+    rates = rng.uniform(0.5, 1.0, size=50)
+    kept = _core.KeptHessian(x, np.zeros(3), True)
+    kept.at(rates)
+    rates[0] = 0.0
+    matrix, mean = kept.at(rates)
+    centred = x[1:] - rates[1:] @ x[1:] / rates.sum()
+    np.testing.assert_allclose(matrix, centred.T @ (rates[1:, None] * centred), rtol=1e-12)
+    np.testing.assert_allclose(mean, rates @ x / rates.sum(), atol=1e-14)
+
+
 def test_with_fixed_coefficients_only_intercept_and_scale_move():
     problem = scaled(0.1)
     found = JointNewton(problem, fixed=True).best_from(problem.objective.null, 2.0)

@@ -102,7 +102,7 @@ def test_no_bound_of_any_point_and_scale_is_above_any_value(seed, epsilon, alpha
         assert joint.primal == pytest.approx(
             value(X, y, s, epsilon, alpha, point.w, point.b, scaled.sigma)
         )
-        found = scaled.certificate(joint, 1.0)
+        found = scaled.audited(joint, 1.0)
         assert found.by_sample.sum() + found.by_feature.sum() == pytest.approx(joint.gap)
     assert max(bounds) <= min(values)
 

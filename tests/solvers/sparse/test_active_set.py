@@ -87,3 +87,28 @@ def test_interior_points_go_on_where_rounds_are_slow(slow, monkeypatch):
     assert model.solver_ == ("working_set" if slow else "working_set → primal_dual")
     assert model.history_.solver == model.solver_
     assert len(model.history_.hand_overs) == (slow == 0)
+
+
+@pytest.mark.parametrize("seed", [94, 124])
+def test_columns_far_from_zero_without_an_intercept(seed):
+    """The Gram about zero would hide how columns vary: they differ in their fifth digit."""
+    rng = np.random.default_rng(seed)
+    n, d, shift = int(rng.integers(20, 300)), int(rng.integers(2, 60)), 10 ** rng.uniform(0, 6)
+    X = rng.normal(size=(n, d)) * 10 ** rng.uniform(-1, 1, size=d) + shift * rng.normal(size=d)
+    z = (X - X.mean(axis=0)) @ rng.normal(size=d)
+    y = z + z.std() * rng.normal(size=n) > 0
+    model = mm.Classifier("logistic", "l1", intercept=False)
+    model.alpha = 10 ** rng.uniform(-3, -0.3) * mm.alpha_max(model, X, y)
+    assert model.fit(X, y).certificate_.relative <= 1e-6
+
+
+def test_a_gram_and_a_line_beside_it_are_their_sum():
+    rng = np.random.default_rng(0)
+    for d in (3, 8):
+        X, y = rng.standard_normal((30, d)), rng.standard_normal(30)
+        line, one = rng.standard_normal(d), np.ones(d)
+        gram, q = X.T @ X / 30, -X.T @ y / 30
+        w, v = np.zeros(d), np.zeros(d)
+        _core.minimise_gram(gram + 2.0 * np.outer(line, line), q, w, 0.05 * one, 0.1 * one, 1e-20)
+        _core.minimise_gram(gram, q, v, 0.05 * one, 0.1 * one, 1e-20, None, (line, 2.0))
+        np.testing.assert_allclose(v, w, atol=1e-9)

@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from ..._base.typing import ArrayLike
-from ...estimators.labelers.choices import check_choices
 from ...estimators.labelers.sequence_labeler import SequenceLabeler
 from ...estimators.labelers.sequences.posing import Posed, pose
+from ...estimators.labelers.settings import check_choices
 from ...estimators.labelers.tokens import names
 from ...penalties import L1, L2
 from ...solvers.structured.problem import ChainWeights

@@ -83,7 +83,9 @@ class Labeler(NamesParameters, CallbackSupportMixin, Summarised):
                 trained = self._watched(train, self._control(extra, begun))
             self._store(posed, trained)
         if not trained.converged and trained.certificate.kind == "global":
-            text = shortfall(trained, float(self.tol), [], resumes=hasattr(self, "warm_start"))
+            penalised = bool(posed.problem.l1 or posed.problem.l2)
+            resumes = hasattr(self, "warm_start")
+            text = shortfall(trained, float(self.tol), [], penalised=penalised, resumes=resumes)
             warnings.warn(f"{name}: {text}", ConvergenceWarning, stacklevel=4)
         return self
 

@@ -19,7 +19,6 @@ from ...solvers.structured.course import Trained
 from ..callbacks import with_callbacks
 from ..inputs import data
 from .base import Labeler, Labelling, has_probabilities, labellings_wanted
-from .choices import for_crfsuite
 from .graphs.posing import (
     GraphPosed,
     GraphWeights,
@@ -29,9 +28,10 @@ from .graphs.posing import (
     posed_batch,
 )
 from .graphs.scoring import Decoded, best_of, scored_graphs
-from .graphs.training import TrainedSteps, learn_graph_batch, train_graphs
+from .graphs.training import Stream, TrainedSteps, learn_graph_batch, train_graphs
 from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
+from .settings import for_crfsuite
 from .tokens import GRAPH
 
 _OF_THE_PROBLEM = "transitions", "weights", "directed", "edge_features", "cost"
@@ -194,6 +194,8 @@ class GraphLabeler(Inspected, Labeler):
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge
+        if posed.features is None:
+            attributes["n_features_in_"] = found.coef.shape[1]
         return attributes
 
     def _posed_again(self, X: Any, y: Any, edges: Any, sample_weight: ArrayLike) -> GraphPosed:
@@ -204,9 +206,7 @@ class GraphLabeler(Inspected, Labeler):
         for name in ("edge_coef_", "mistakes_", "n_features_in_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.__dict__.update(self._attributes(posed, posed.weights(trained.weights)))
-        if posed.features is None:
-            self.n_features_in_ = posed.problem.X.shape[1]
-        self.alpha_ = posed.alpha
+        self.alpha_, self._n_graphs = posed.alpha, posed.problem.topology.n_graphs
         self.solver_, self.history_ = trained.solver, trained.history
         self.n_iter_ = trained.certificate.iterations
         if isinstance(trained, TrainedSteps):
@@ -235,11 +235,13 @@ class GraphLabeler(Inspected, Labeler):
         """
         choices = check_graph_choices(self)
         posed = posed_batch(self, choices, X, y, edges, classes, sample_weight)
-        weights, state = learn_graph_batch(posed, vars(self).get("_stream"))
+        state = Stream.of(posed, self)
+        weights = learn_graph_batch(posed, state)
         self.__dict__.update(self._attributes(posed, weights))
         for name in ("certificate_", "history_", "mistakes_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self.alpha_, self._stream = posed.alpha, state
+        self.alpha_ = 1.0 / state.steps.count if choices.alpha is None else posed.alpha
+        self._stream = state
         self.n_iter_ = state.batches
         return self
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,14 +45,9 @@ def label_lists(y: Any, lengths: IntArray, unit: Unit = SEQUENCE) -> list[list[A
 def distinct_labels(y: list[list[Any]]) -> AnyArray:
     """The labels that occur, sorted; those of types that cannot be compared by type and name."""
     found: dict[Any, None] = {}
-    for place, labels in enumerate(y):
-        try:
+    with _hashed(y):
+        for labels in y:
             found.update(dict.fromkeys(labels))
-        except TypeError as error:
-            raise TypeError(
-                f"y[{place}] holds a label that cannot be hashed ({error}): labels are texts, "
-                "numbers, tuples or other hashable values."
-            ) from error
     labels = [label.item() if isinstance(label, np.generic) else label for label in found]
     for label in labels:
         if is_missing(label):
@@ -107,8 +104,32 @@ def as_classes(labels: list[Any]) -> AnyArray:
 def encode(y: list[list[Any]], classes: AnyArray) -> AnyArray:
     """The numbers of all labels, one behind the other; −1 for labels that are not known."""
     code = {label: number for number, label in enumerate(classes.tolist())}
-    flat = [code.get(label, -1) for labels in y for label in labels]
+    with _hashed(y):
+        flat = [code.get(label, -1) for labels in y for label in labels]
     return np.array(flat, dtype=np.int64)
+
+
+@contextmanager
+def _hashed(y: list[list[Any]]) -> Iterator[None]:
+    """Refuse labels that cannot be hashed, in one sentence."""
+    try:
+        yield
+    except TypeError as error:
+        bad = next((i for i, own in enumerate(y) if not all(map(_is_hashable, own))), None)
+        if bad is None:
+            raise
+        raise TypeError(
+            f"y[{bad}] holds a label that cannot be hashed ({error}): labels are texts, numbers, "
+            "tuples or other hashable values."
+        ) from error
+
+
+def _is_hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
 
 
 def refuse_unknown(y: list[list[Any]], codes: AnyArray, classes: AnyArray) -> None:

@@ -22,12 +22,12 @@ from ...solvers.structured.problem import ChainWeights
 from ..callbacks import with_callbacks
 from ..inputs import data
 from .base import Labeler, Labelling, has_probabilities, labellings_wanted
-from .choices import check_choices, for_crfsuite
 from .inspection import Inspected, Neighbours
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
 from .sequences.posing import Posed, pose, pose_again
 from .sequences.scoring import Scored, scored
 from .sequences.stream import learn_batch
+from .settings import check_choices, for_crfsuite
 
 _TRAINERS = {  # the module of a trainer, which is loaded when it is needed, and its name
     "crf": ("crf.chains", "train_crf"),
@@ -219,6 +219,8 @@ class SequenceLabeler(Inspected, Labeler):
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge
+        if posed.features is None:
+            attributes["n_features_in_"] = found.coef.shape[0]
         return attributes
 
     def _posed_again(self, X: Any, y: Any, sample_weight: ArrayLike = None) -> Posed:
@@ -229,8 +231,6 @@ class SequenceLabeler(Inspected, Labeler):
         for name in ("edge_coef_", "mistakes_", "bound_", "n_features_in_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.__dict__.update(self._attributes(posed, trained.weights))
-        if posed.features is None:
-            self.n_features_in_ = posed.problem.design.shape[1]
         self.alpha_ = posed.alpha
         self.solver_, self.history_ = trained.solver, trained.history
         self.n_iter_ = trained.certificate.iterations

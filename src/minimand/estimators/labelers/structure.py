@@ -165,9 +165,12 @@ def cost_table(cost: Any, k: int) -> Array | None:
 
 
 def observed_weights(matrix: Any, codes: IntArray, k: int) -> BoolArray:
-    """Which pairs of a feature and a label occur, (d, k)."""
+    """Which pairs of a feature and a label occur, (d, k).
+
+    A feature that the dict of a token has with the value 0 or False occurs, as for CRFsuite.
+    """
     seen = sparse.csr_array(matrix) if not sparse.issparse(matrix) else matrix.copy()
-    seen.data = np.ones_like(seen.data) * (seen.data != 0)
+    seen.data = np.ones_like(seen.data)
     n = codes.size
     labels = sparse.csr_array((np.ones(n), codes, np.arange(n + 1)), shape=(n, k))
     return np.asarray((seen.T @ labels).toarray() > 0)

@@ -326,7 +326,11 @@ def _stacked(sequences: list[Any], width: int | None) -> Any:
     if not parts:
         return np.zeros((0, known or 0))
     if any(map(sparse.issparse, parts)):
-        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
+        stacked = sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
+        stacked.sum_duplicates()
+        if not stacked.data.all():  # a stored zero is no entry; that of a dict is one
+            stacked.eliminate_zeros()
+        return stacked
     return np.concatenate(parts)
 
 

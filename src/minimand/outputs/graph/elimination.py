@@ -6,6 +6,7 @@ tables are the cliques of a junction tree; the largest has k^(width + 1) numbers
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -21,35 +22,38 @@ class Plan:
     ----------
     scopes : list of tuples
         One per step: the node that is eliminated, then its neighbours, in the order in which they
-        will be eliminated.
+        will be eliminated. The search ends at a node whose table would have more than ``largest``
+        numbers with two labels; no graph is eliminated by such a plan.
     width : int
         Neighbours of a node when it is eliminated, at most; 1 for a tree.
     """
 
-    def __init__(self, n_nodes: int, edges: AnyArray) -> None:
+    def __init__(self, n_nodes: int, edges: AnyArray, largest: int) -> None:
         self.n_nodes, self.edges = n_nodes, [(int(u), int(v)) for u, v in edges]
         near: list[set[int]] = [set() for _ in range(n_nodes)]
         for u, v in self.edges:
             near[u].add(v)
             near[v].add(u)
-        left, removed = set(range(n_nodes)), []
-        while left:
-            v = min(left, key=lambda node: (_fill(near, node), len(near[node]), node))
-            removed.append((v, tuple(near[v])))
-            for a, b in combinations(near[v], 2):
-                near[a].add(b)
-                near[b].add(a)
-            for a in near[v]:
-                near[a].discard(v)
-            left.discard(v)
-        self.position = np.empty(n_nodes, dtype=np.int64)
-        self.position[[v for v, _ in removed]] = np.arange(n_nodes)
+        removed, most = [], largest.bit_length() - 2
+        for v, rest in _fewest_new_edges_first(near, most):
+            removed.append((v, rest))
+            if len(rest) > most:
+                break
+        self.position = np.full(n_nodes, n_nodes, dtype=np.int64)
+        self.position[[v for v, _ in removed]] = np.arange(len(removed))
         self.scopes = [(v, *sorted(rest, key=lambda u: self.position[u])) for v, rest in removed]
-        self.width = max((len(scope) - 1 for scope in self.scopes), default=0)
+        self._counts = np.bincount([len(scope) for scope in self.scopes])  # scopes by their sizes
+        self.width = max(self._counts.size - 2, 0)
 
     def cells(self, n_labels: int) -> int:
         """Numbers in the largest table."""
         return int(n_labels) ** (self.width + 1)
+
+    def all_cells(self, n_labels: int) -> float:
+        """Numbers in all tables together."""
+        with np.errstate(over="ignore"):
+            each = np.power(float(n_labels), np.arange(self._counts.size))
+        return float(each[self._counts > 0] @ self._counts[self._counts > 0])
 
     def ordered(self, edge: int) -> tuple[tuple[int, int], bool]:
         """The ends of an edge in the order of elimination, and whether they were exchanged."""
@@ -57,9 +61,46 @@ class Plan:
         return ((v, u), True) if self.position[v] < self.position[u] else ((u, v), False)
 
 
-def _fill(near: list[set[int]], node: int) -> int:
-    """Edges that eliminating a node would add."""
-    return sum(b not in near[a] for a, b in combinations(near[node], 2))
+def _fewest_new_edges_first(
+    near: list[set[int]], most: int
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Nodes with their neighbours when they are eliminated; ``near`` changes on the way.
+
+    Next is the node that adds the fewest edges, then the one with the fewest neighbours; those with
+    more than ``most`` neighbours come last. Only nodes beside an eliminated one or beside a new
+    edge get another rank.
+    """
+    ranks = [_rank(near, v, most) for v in range(len(near))]
+    waiting = list(ranks)
+    heapq.heapify(waiting)
+    gone: set[int] = set()
+    while waiting:
+        rank = heapq.heappop(waiting)
+        v = rank[-1]
+        if v in gone or rank != ranks[v]:
+            continue
+        gone.add(v)
+        yield v, tuple(near[v])
+        moved = set(near[v])
+        for a, b in combinations(near[v], 2):
+            if b not in near[a]:
+                near[a].add(b)
+                near[b].add(a)
+                moved |= near[a] & near[b]
+        for a in near[v]:
+            near[a].discard(v)
+        for u in moved - gone:
+            ranks[u] = _rank(near, u, most)
+            heapq.heappush(waiting, ranks[u])
+
+
+def _rank(near: list[set[int]], node: int, most: int) -> tuple[float, int, int]:
+    """Edges that eliminating a node would add, its neighbours, and its number."""
+    own = near[node]
+    added = np.inf
+    if len(own) <= most:
+        added = float(sum(b not in near[a] for a, b in combinations(own, 2)))
+    return added, len(own), node
 
 
 class Elimination:

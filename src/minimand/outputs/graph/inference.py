@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from ..._base.typing import AnyArray, Array
 from ..._base.watch import look
 from .elimination import Elimination
 from .topology import Topology
+
+_NUMBERS = 2**22  # scores of nodes in one search for several maxima, 32 MB; safeguard
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,15 +92,11 @@ class Graphs:
 
     def single(self, graph: int, copies: int = 1) -> Graphs:
         """So many copies of one of the graphs."""
-        shape = self.topology
-        nodes, links = shape.nodes_of(graph), shape.local_edges(graph)
-        size = nodes.stop - nodes.start
-        offsets = size * np.arange(copies + 1)
-        edges = (links[None] + offsets[:-1, None, None]).reshape(-1, 2)
-        pair = self.pair
+        shape, pair = self.topology, self.pair
         if pair.ndim == 3:
             pair = np.tile(pair[shape.edges_of(graph)], (copies, 1, 1))
-        return Graphs(Topology(offsets, edges), np.tile(self.unary[nodes], (copies, 1)), pair)
+        unary = np.tile(self.unary[shape.nodes_of(graph)], (copies, 1))
+        return Graphs(shape.repeated(graph, copies), unary, pair)
 
 
 class _Sums(NamedTuple):
@@ -208,35 +207,53 @@ def k_best(graphs: Graphs, count: int) -> tuple[AnyArray, Array]:
     return labels, values
 
 
+class _Waiting(NamedTuple):
+    """The best labelling of a set: before ``node`` as it is, and at it none of ``without``."""
+
+    negative: float  # minus its score
+    number: int  # which breaks ties
+    labels: AnyArray
+    node: int
+    without: tuple[int, ...]
+
+
 def _ranked(graph: Graphs, count: int) -> list[tuple[float, AnyArray]]:
     """The k best of one graph, by Lawler's partition of the labellings that are left.
 
     After a labelling was taken from a set, the others of the set are divided by the first node at
     which they differ from it; the best of every part is one maximum with some labels fixed.
     """
-    size = graph.topology.n_nodes
-    parts = graph.single(0, max(size, 1))
     first, value = best(graph)
-    waiting = [(-float(value[0]), 0, first, graph.unary, 0)]
+    waiting = [_Waiting(-float(value[0]), 0, first, 0, ())]
     taken: list[tuple[float, AnyArray]] = []
     number = 1
     while waiting and len(taken) < count:
-        negative, _, labels, allowed, fixed = heapq.heappop(waiting)
-        if not np.isfinite(negative):
+        top = heapq.heappop(waiting)
+        if not np.isfinite(top.negative):
             break
-        taken.append((-negative, labels))
-        unary = np.tile(allowed, (size, 1, 1))
-        for v in range(fixed, size):
-            unary[v, v, labels[v]] = -np.inf
-            for u in range(fixed, v):
-                kept = allowed[u, labels[u]]
-                unary[v, u] = -np.inf
-                unary[v, u, labels[u]] = kept
-        found, values = best(parts.with_unary(unary.reshape(-1, graph.n_labels)))
-        for v in range(fixed, size):
-            if np.isfinite(values[v]):
-                own = found[v * size : (v + 1) * size]
-                waiting_item = (-float(values[v]), number, own, unary[v], v)
-                heapq.heappush(waiting, waiting_item)
-                number += 1
+        taken.append((-top.negative, top.labels))
+        for part in _divided(graph, top) if len(taken) < count else ():
+            heapq.heappush(waiting, part._replace(number=number))
+            number += 1
     return taken
+
+
+def _divided(graph: Graphs, top: _Waiting) -> Iterator[_Waiting]:
+    """The best of every part of a set without its best labelling, several parts at a time."""
+    size, labels = graph.topology.n_nodes, top.labels
+    several = max(1, _NUMBERS // max(graph.unary.size, 1))
+    for begin in range(top.node, size, several):
+        nodes = range(begin, min(begin + several, size))
+        parts = graph.single(0, len(nodes))
+        unary = parts.unary.reshape(len(nodes), size, graph.n_labels).copy()
+        without = [(*top.without, labels[v]) if v == top.node else (labels[v],) for v in nodes]
+        for own, v, absent in zip(unary, nodes, without):
+            before = np.arange(v)
+            kept = own[before, labels[:v]]
+            own[:v] = -np.inf
+            own[before, labels[:v]] = kept
+            own[v, list(absent)] = -np.inf
+        found, values = best(parts.with_unary(unary.reshape(-1, graph.n_labels)))
+        for v, value, own, absent in zip(nodes, values, found.reshape(-1, size), without):
+            if np.isfinite(value):
+                yield _Waiting(-float(value), 0, own, v, absent)

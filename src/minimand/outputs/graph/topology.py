@@ -12,6 +12,7 @@ from ..._base.typing import AnyArray, Array, ArrayLike
 from .elimination import Plan
 
 WIDEST = 2**24  # numbers in a table of an elimination, 128 MB; safeguard
+MOST = 2**27  # numbers in all its tables, which are kept until it ends, 1 GB; safeguard
 
 
 class Topology:
@@ -60,25 +61,40 @@ class Topology:
         """Its edges, with nodes counted from 0."""
         return self.edges[self.edges_of(graph)] - self.offsets[graph]
 
+    def repeated(self, graph: int, copies: int) -> Topology:
+        """So many copies of one of the graphs, eliminated like it."""
+        nodes, links = self.nodes_of(graph), self.local_edges(graph)
+        offsets = (nodes.stop - nodes.start) * np.arange(copies + 1)
+        edges = (links[None] + offsets[:-1, None, None]).reshape(-1, 2)
+        found = Topology(offsets, edges)
+        if found.cyclic.size:
+            found.plans = dict.fromkeys(range(copies), self.plans[graph])
+        return found
+
     @cached_property
     def plans(self) -> dict[int, Plan]:
         """How the graphs with cycles are eliminated, by their numbers."""
         return {
-            g: Plan(int(self.offsets[g + 1] - self.offsets[g]), self.local_edges(g))
+            g: Plan(int(self.offsets[g + 1] - self.offsets[g]), self.local_edges(g), WIDEST)
             for g in self.cyclic.tolist()
         }
 
     def too_wide(self, n_labels: int) -> list[int]:
-        """Graphs whose elimination would need tables of more than `WIDEST` numbers."""
-        return [g for g, plan in self.plans.items() if plan.cells(n_labels) > WIDEST]
+        """Graphs whose elimination would need a table, or tables in all, of too many numbers."""
+        return [
+            g
+            for g, plan in self.plans.items()
+            if plan.cells(n_labels) > WIDEST or plan.all_cells(n_labels) > MOST
+        ]
 
     def check_width(self, n_labels: int) -> None:
         """Refuse graphs that are too wide, in a sentence."""
         for g in self.too_wide(n_labels):
+            width = self.plans[g].width
             raise ValueError(
-                f"graph {g} has cycles of width {self.plans[g].width}: exact inference with "
-                f"{n_labels} labels would need tables of {n_labels}^{self.plans[g].width + 1} "
-                "numbers. Leave out edges, or take the linear relaxation, as a labeler with "
+                f"graph {g} has cycles of width {width} or more: exact inference with {n_labels} "
+                f"labels would need a table of {n_labels}^{width + 1} numbers and others beside "
+                "it. Leave out edges, or take the linear relaxation, as a labeler with "
                 "loss='max_margin' does."
             )
 
@@ -87,10 +103,16 @@ class Topology:
         nodes: Array = unary[np.arange(self.n_nodes), labels]
         first, second = labels[self.edges[:, 0]], labels[self.edges[:, 1]]
         links = pair[first, second] if pair.ndim == 2 else _taken(pair, first, second)
-        total: Array = np.bincount(self.graph_of_node, nodes, self.n_graphs).astype(np.float64)
-        if links.size:
-            total += np.bincount(self.graph_of_edge, links, self.n_graphs)
-        return total
+        return _sums(nodes, self.offsets) + _sums(links, self.edge_offsets)
+
+
+def _sums(values: Array, offsets: AnyArray) -> Array:
+    """Σ values over every run; in pairs, so that long runs lose no digits."""
+    full = np.diff(offsets) > 0
+    found = np.zeros(full.size)
+    if full.any():
+        found[full] = np.add.reduceat(values, offsets[:-1][full])
+    return found
 
 
 def _taken(pair: Array, first: AnyArray, second: AnyArray) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -151,9 +152,16 @@ class PairsOfClasses(KernelMachine):
 
     def _votes(self: Any, scores: Array) -> AnyArray:
         """The class with most votes, the first of several."""
-        first, second = np.triu_indices(len(self.classes_), 1)
-        won, each = scores > 0, np.eye(len(self.classes_))
-        return np.argmax(won @ each[first] + ~won @ each[second], axis=1)
+        change, votes = _ballots(len(self.classes_))
+        return np.argmax(votes + (scores > 0).astype(float) @ change, axis=1)
+
+
+@cache
+def _ballots(count: int) -> tuple[Array, Array]:
+    """What the first class of a pair changes if it wins, and the votes if all second ones win."""
+    first, second = np.triu_indices(count, 1)
+    each = np.eye(count)
+    return each[first] - each[second], each[second].sum(axis=0)
 
 
 def _without_a_class(one: IntArray, other: IntArray) -> float:

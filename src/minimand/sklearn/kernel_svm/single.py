@@ -17,7 +17,18 @@ from .machine import KernelMachine
 from .on_columns import start_on_columns
 
 
-class SVR(KernelMachine, svm.SVR):
+class OfNumbers(KernelMachine):
+    """One machine, whose targets are numbers."""
+
+    def _validate_targets(self: Any, y: AnyArray) -> Array:
+        """Scikit-learn's fit has checked a vector of numbers before."""
+        if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind == "f":
+            return y.astype(np.float64, copy=False)
+        found: Array = super()._validate_targets(y)
+        return found
+
+
+class SVR(OfNumbers, svm.SVR):
     r"""Kernel support vector regression, as `sklearn.svm.SVR`, with a certificate.
 
     .. math:: \min_{f,b} \tfrac{1}{2} \|f\|_H^2
@@ -62,7 +73,7 @@ class SVR(KernelMachine, svm.SVR):
         return a, float(levels[0])
 
 
-class NuSVR(KernelMachine, svm.NuSVR):
+class NuSVR(OfNumbers, svm.NuSVR):
     r"""Regression with a given share of support vectors, as `sklearn.svm.NuSVR`.
 
     .. math:: \min_{f,b,\varepsilon} \tfrac{1}{2} \|f\|_H^2
@@ -100,7 +111,7 @@ class NuSVR(KernelMachine, svm.NuSVR):
         return first + second, float(levels.mean())
 
 
-class OneClassSVM(KernelMachine, svm.OneClassSVM):
+class OneClassSVM(OfNumbers, svm.OneClassSVM):
     r"""Outliers by a half-space of features, as `sklearn.svm.OneClassSVM`, with a certificate.
 
     .. math:: \min_{f,\rho} \tfrac{1}{2} \|f\|_H^2 - \nu \rho \sum_i s_i

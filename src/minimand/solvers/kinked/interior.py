@@ -12,7 +12,8 @@ the intercept eliminated exactly; with fewer rows than columns, to the equivalen
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +62,8 @@ class Settled(NamedTuple):
 
 
 Solve = Callable[[Array, float], Step]
+_Columns = tuple[Array, Array, Array, Array, Any]
+_Arrays = tuple[Any, Array, Array, _Columns, float, bool, bool, Any, Any]
 
 
 class InteriorPoint(CentralPath[Solve, Step]):
@@ -111,8 +114,8 @@ class InteriorPoint(CentralPath[Solve, Step]):
             width *= _ROOM
         # 1e-6: share of the largest knot, for t = 0; safeguard.
         width = room * max(width, 1e-6 * float(np.abs(pieces.knots).max()), 1e-300)
-        ones = np.ones(self.t.size)
-        self._samples.begin(self.t, 0.5 * width * ones, ones)
+        ones, self._width = np.ones(self.t.size), 0.5 * width
+        self._samples.begin(self.t, self._width * ones, ones)
         steep = float((self._samples.v @ rows.mass).sum()) / total
         size = np.sqrt(rows.spread / total)
         size[size == 0] = 1.0
@@ -134,7 +137,7 @@ class InteriorPoint(CentralPath[Solve, Step]):
 
         If Newton's equations are singular there, one step is taken here, by a pseudo-inverse.
         """
-        if not (walks_compiled(self.rows) and self._parts) or self._by_rows:
+        if not self._compiled:
             return super().walk(limits)
         steps, stuck = 0, False
         while steps < limits.most:
@@ -149,14 +152,19 @@ class InteriorPoint(CentralPath[Solve, Step]):
                 break
         return Walked(steps, stuck)
 
-    def _walk_compiled(self, limits: Limits) -> tuple[int, bool, bool]:
-        """Steps in compiled code; whether they are stuck, and whether a system was singular."""
+    @cached_property
+    def _compiled(self) -> bool:
+        return walks_compiled(self.rows) and bool(self._parts) and not self._by_rows
+
+    @cached_property
+    def _arrays(self) -> _Arrays:
+        """The problem, and the pairs of its risers, which compiled code changes."""
         rows, form, design = self.rows, self.form, self.rows.design
         assert isinstance(design, DenseDesign)
         pinned = np.zeros(rows.n_features, dtype=np.uint8)
         pinned[:] = self._pinned
         centre = design.centre if rows.intercept else np.zeros(rows.n_features)
-        self.b, taken, _, self.products, stuck, singular, course = _core.interior_walk(
+        return (
             design.x,
             rows.mass,
             self.plq.sign,
@@ -166,6 +174,12 @@ class InteriorPoint(CentralPath[Solve, Step]):
             self.all_lines,
             self._samples.arrays,
             self._features.arrays,
+        )
+
+    def _walk_compiled(self, limits: Limits) -> tuple[int, bool, bool]:
+        """Steps in compiled code; whether they are stuck, and whether a system was singular."""
+        self.b, taken, _, self.products, stuck, singular, course = _core.interior_walk(
+            self._arrays,
             self.w,
             self.t,
             float(self.b),
@@ -173,8 +187,20 @@ class InteriorPoint(CentralPath[Solve, Step]):
             self._course,
         )
         self._course = Course(*course)
-        rows.meter.passes += _PASSES * taken
+        self.rows.meter.passes += _PASSES * taken
         return taken, stuck, singular
+
+    def corner(self) -> tuple[Array, float, Array] | None:
+        """The corner of `vertex` and its multipliers in compiled code, where coefficients are free.
+
+        None if they have kinks or bounds, or if it cannot be told which corner it is.
+        """
+        if not self._compiled or self._features.count or np.any(self._pinned):
+            return None
+        w, theta, pieces = self.w.copy(), np.empty(self.t.size), self.plq.pieces
+        scale = self._width, 1.0, pieces.lowest, pieces.highest
+        b, found = _core.interior_corner(self._arrays, w, self.t, float(self.b), scale, theta)
+        return (w, b, theta) if found else None
 
     def _system(self) -> Solve:
         rate, _ = self._samples.system(self.t)

@@ -35,9 +35,11 @@ def offered(inner: InteriorPoint, near: bool) -> Offer:
     offer = Offer([(inner.form.project(inner.w), inner.b)], [inner.theta])
     if not near:
         return offer
-    w, settled = inner.snapped()
-    moving = np.flatnonzero(~settled)
-    found = _corner(inner, w, moving)
+    w, settled = inner.w, np.zeros(inner.w.size, dtype=bool)
+    found = inner.corner()
+    if found is None:
+        w, settled = inner.snapped()
+        found = corner_next_to(inner, w, np.flatnonzero(~settled))
     if found is not None:
         w, b, theta = found
         return Offer([(w, b), *offer.models], [theta, *offer.thetas])
@@ -46,7 +48,9 @@ def offered(inner: InteriorPoint, near: bool) -> Offer:
     return offer
 
 
-def _corner(inner: InteriorPoint, w: Array, moving: IntArray) -> tuple[Array, float, Array] | None:
+def corner_next_to(
+    inner: InteriorPoint, w: Array, moving: IntArray
+) -> tuple[Array, float, Array] | None:
     """The corner and its multipliers; None if it cannot be told which one."""
     rows, plq, form = inner.rows, inner.plq, inner.form
     slope, curvature, on, miss = inner.settled_samples()

@@ -30,9 +30,11 @@ import numpy as np
 
 from ..._base.linear_system import solver_for
 from ..._base.typing import Array
-from ...design.base import Covariance
+from ..._core import KeptHessian, joint_steps
+from ...design import Covariance, DenseDesign
 from ...problem.objective import EPS, Objective, Point, dot
 from ..base import Control
+from ..costs import walks_compiled
 from .joint_scale import Scaled, best_scale
 
 _STEPS = 50  # Newton steps; safeguard
@@ -40,6 +42,7 @@ _HALVINGS = 40  # of a cautious step; safeguard
 _BOLD = 2  # of Newton's step, after which others are tried; safeguard
 _ARMIJO = 1e-4  # share of the promised decrease that a step must bring; convention
 _FAILURES = 4  # of Newton's step, after which other methods take over; safeguard
+_PASSES = 4.0  # over the data in a step; definition: the Hessian, three products
 _SHRINK = 0.1  # share of σ that a step leaves, before σ is adapted; safeguard
 
 
@@ -65,12 +68,18 @@ class _Step(NamedTuple):
 
 
 class _Slopes(NamedTuple):
-    """Derivatives of F in the scores and in σ; t, but 0 outside; the curvature h of samples."""
+    """Derivatives of F in the scores and in σ; t, but 0 outside; the curvature of samples."""
 
     u: Array
     sigma: float
     t: Array
-    h: Array
+    rates: Array  # the curvature in units of 2/σ: mass inside, whatever σ is
+    unit: float  # 2/σ
+
+    @property
+    def h(self) -> Array:
+        """The curvature of samples."""
+        return self.unit * self.rates
 
 
 class JointNewton:
@@ -88,8 +97,39 @@ class JointNewton:
     ) -> Place:
         """The last point of the steps; F never rises, and σ stays positive.
 
-        They end as soon as a bound says that F is within ``near`` of its minimum.
+        They end as soon as a bound says that F is within ``near`` > 0 of its minimum. On few dense
+        columns they are compiled; a system that is singular there is solved here.
         """
+        if self._fixed or (walks_compiled(self._objective) and not self._wide):
+            place, singular = self._compiled(point, sigma, near)
+            if not singular:
+                return place
+            point, sigma = place.point, place.sigma
+        return self.steps_from(point, sigma, control, near)
+
+    def _compiled(self, point: Point, sigma: float, near: float) -> tuple[Place, bool]:
+        """Steps in compiled code, and whether they ended at a singular system."""
+        objective, design, y = self._objective, self._objective.design, self._objective.y
+        x, w, free = np.empty((objective.n_samples, 0)), np.empty(0), objective.intercept
+        centre = w
+        if not self._fixed:
+            assert isinstance(design, DenseDesign)
+            x, w = design.x, point.w.copy()
+            centre = design.centre if free else np.zeros(w.size)
+        target = y if objective.offset is None else y - objective.offset
+        z, theta = point.z.copy(), np.empty(y.size)
+        b, sigma, value, steps, settled, close, aimed, singular = joint_steps(
+            x, (y, target, objective.mass), self._c[: w.size], centre, self._epsilon,
+            free, w, z, theta, float(point.b), sigma, near, _STEPS,
+        )  # fmt: skip
+        objective.meter.passes += 0.0 if self._fixed else _PASSES * steps
+        found = Point(point.w if self._fixed else w, b, z)
+        return Place(found, sigma, value, settled, close, theta if aimed else None), singular
+
+    def steps_from(
+        self, point: Point, sigma: float, control: Control | None = None, near: float = 0.0
+    ) -> Place:
+        """The same steps in NumPy."""
         place, bold, failures = self._at_best_scale(point, sigma), self._fixed, 0
         for _ in range(_STEPS):
             step = self._step(place, bold=bold)
@@ -106,7 +146,7 @@ class JointNewton:
             place, bold = moved, True
             if step.p is not None:
                 place = place._replace(theta=_quotients(step.p, self._objective.mass))
-                if place.value - self._bound(step) <= near:
+                if near > 0 and place.value - self._bound(step) <= near:
                     return place._replace(near=True)
         return place
 
@@ -157,15 +197,15 @@ class JointNewton:
         mass, t = objective.mass, self._residual(place.point.z) / sigma
         clipped = np.clip(t, -self._epsilon, self._epsilon)
         inside, u = clipped == t, 2.0 * mass * clipped
-        h = np.where(inside, (2.0 / sigma) * mass, 0.0)
-        if not h.any():
+        rates = np.where(inside, mass, 0.0)
+        if not rates.any():
             return None
         slope_sigma = 1.0 - dot(mass, clipped * clipped)
         if bold:
-            slopes = _Slopes(u, slope_sigma, np.where(inside, t, 0.0), h)
+            slopes = _Slopes(u, slope_sigma, np.where(inside, t, 0.0), rates, 2.0 / sigma)
         else:  # without t, no step of σ
-            np.divide(u, sigma * t, out=h, where=~inside)
-            slopes = _Slopes(u, 0.0, np.zeros_like(t), h)
+            np.divide(mass * clipped, t, out=rates, where=~inside)
+            slopes = _Slopes(u, 0.0, np.zeros_like(t), rates, 2.0 / sigma)
         if self._fixed:
             return self._in_scale(slopes, place.point)
         return (self._by_rows if self._wide else self._by_columns)(slopes, place.point)
@@ -186,7 +226,7 @@ class JointNewton:
 
     def _moments(self, slopes: _Slopes) -> tuple[float, float, float, float, float]:
         """Σh and Σu, the h-mean of t, Σht², and the same with t centred."""
-        _, _, t, h = slopes
+        t, h = slopes.t, slopes.h
         total, ht = float(h.sum()), h * t
         whole = dot(ht, t)
         if not self._objective.intercept:
@@ -196,9 +236,9 @@ class JointNewton:
 
     def _by_columns(self, slopes: _Slopes, point: Point) -> _Step:
         """The step by the Hessian in w."""
-        objective, (u, slope_sigma, t, h) = self._objective, slopes
+        objective, (u, slope_sigma, t, _, _), h = self._objective, slopes, slopes.h
         total, balance, level, whole, bend = self._moments(slopes)
-        matrix, mean = self._hessian(h)
+        matrix, mean = self._hessian(slopes)
         gradient = objective.backward(u) + 2.0 * self._c * point.w
         cross = total * level * mean - objective.backward(h * t)
         both = solver_for(matrix)(np.column_stack([gradient - mean * balance, cross]))
@@ -214,7 +254,7 @@ class JointNewton:
 
     def _by_rows(self, slopes: _Slopes, point: Point) -> _Step:
         """The step by the multipliers p of the samples that have curvature."""
-        objective, (u, slope_sigma, t, h) = self._objective, slopes
+        objective, (u, slope_sigma, t, _, _), h = self._objective, slopes, slopes.h
         curved = h > 0
         some, t = np.flatnonzero(curved), t[curved]
         p = np.where(curved, 0.0, u)
@@ -245,10 +285,23 @@ class JointNewton:
         self._objective.meter.passes += 1
         return self._objective.design.row_gram(0.5 / self._c)
 
-    def _hessian(self, h: Array) -> Covariance:
-        matrix, mean = self._objective.hessian(h)
+    def _hessian(self, slopes: _Slopes) -> Covariance:
+        """The Hessian in w; of dense columns from the last one and the samples that crossed ε."""
+        if self._kept is None:
+            matrix, mean = self._objective.hessian(slopes.h)
+        else:
+            self._objective.meter.passes += 1
+            matrix, mean = self._kept.at(slopes.rates)
+            matrix *= slopes.unit
         matrix.flat[:: matrix.shape[0] + 1] += 2.0 * self._c
         return Covariance(matrix, mean)
+
+    @cached_property
+    def _kept(self) -> KeptHessian | None:
+        design, free = self._objective.design, self._objective.intercept
+        if not isinstance(design, DenseDesign):
+            return None
+        return KeptHessian(design.x, design.centre if free else np.zeros(design.shape[1]), free)
 
     def _moved(self, place: Place, step: _Step, halvings: int, least: float = 0.0) -> Place | None:
         """The longest of some halved steps along which F falls enough; None if none does.

@@ -44,7 +44,7 @@ class Joint(NamedTuple):
     primal: float
     gap: float
     theta: Array
-    by_sample: Array  # shares of the gap; the share of σ is spread over all samples
+    unused: float  # the share of σ in the gap
     rounding: float
 
     def reaches(self, target: float, scale: float) -> bool:
@@ -137,11 +137,19 @@ class Scaled:
             primal=self.sigma + 2.0 / self.sigma * found.primal,
             gap=gap,
             theta=2.0 / self.sigma * found.dual.theta,
-            by_sample=2.0 / self.sigma * found.by_sample + unused * self.objective.mass,
+            unused=unused,
             rounding=2.0 / self.sigma * found.rounding(self.objective) + 4 * EPS * self.sigma,
         )
 
-    def certificate(self, joint: Joint, scale: float) -> Certificate:
+    def audited(self, joint: Joint, scale: float) -> Certificate:
+        """The certificate with its terms; the share of σ is spread over all samples."""
+        terms = 2.0 / self.sigma * joint.judgement.by_sample + joint.unused * self.objective.mass
+        by_feature = 2.0 / self.sigma * joint.judgement.by_feature
+        return replace(self.certificate(joint, scale), by_sample=terms, by_feature=by_feature)
+
+    def certificate(
+        self, joint: Joint, scale: float, iterations: int = 0, seconds: float = 0.0
+    ) -> Certificate:
         """The gap in w, b and σ, with the formula of the joint problem."""
         relative = relative_gap(joint.gap, scale)
         if scale == 0 and joint.reaches(0.0, scale):
@@ -153,11 +161,11 @@ class Scaled:
             relative=relative,
             objective=self._words,
             rounding=joint.rounding + 2.0 / self.sigma * joint.judgement.hidden(self.objective),
+            iterations=iterations,
             passes=self.objective.meter.passes,
+            seconds=seconds,
             infeasibility=joint.judgement.infeasibility,
             dual_point=joint.theta,
-            by_sample=joint.by_sample,
-            by_feature=2.0 / self.sigma * joint.judgement.by_feature,
         )
 
     @property

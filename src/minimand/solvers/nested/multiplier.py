@@ -16,13 +16,17 @@ from ...penalties.ball import square
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
+from ..kinked.class_dual import ClassDual
 from ..kinked.primal_dual import PrimalDual
+from ..programs.constraint_generation import ConstraintGeneration
 from ..smooth.closed_form import ClosedForm
 from ..smooth.newton import Newton
+from ..sparse.working_groups import WorkingGroups
 from ..sparse.working_set import WorkingSet
 from ..steps.progress import Progress
 from ..succession import points_of
 from ..traits import Trait
+from .smoothed import Smoothed
 
 _ROUNDS = 200  # multipliers that are tried; safeguard
 _INNER = 200  # iterations of one penalised problem; safeguard
@@ -40,14 +44,25 @@ class Multiplier(Solver):
     The norm falls as λ grows. A bracket of λ is narrowed by the secant rule; every λ costs one
     penalised problem, started from the last solution. Between the solutions at the two ends lies a
     point of norm r, which is judged for the constrained problem with the dual points of both ends.
-    If the norm stays below r, λ = 0 is tried. A start on the sphere, such as the solution of a
-    similar problem, gives an estimate of λ, and the bracket then begins around it.
+    If the norm stays below r, λ = 0 is tried, or ever smaller λ if no solver takes 0. A start on
+    the sphere, such as the solution of a similar problem, gives an estimate of λ, and the bracket
+    then begins around it.
     """
 
     name = "multiplier"
-    kind = (*Solver.kind, Trait.BALL)
+    shapes = (Trait.COLUMNS,)
+    kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.BALL)
     idle = 8  # its gap falls only when λ is between two others
-    _inner: ClassVar[tuple[Solver, ...]] = (ClosedForm(), Newton(), WorkingSet(), PrimalDual())
+    _inner: ClassVar[tuple[Solver, ...]] = (
+        ClosedForm(),
+        Newton(),
+        WorkingSet(),
+        ClassDual(),
+        ConstraintGeneration(),
+        WorkingGroups(),
+        Smoothed(),
+        PrimalDual(),
+    )
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Balls, for every loss that a solver of the penalised problem accepts."""
@@ -63,8 +78,8 @@ class Multiplier(Solver):
         """The cheapest solver of the penalised problem and its verdict."""
         found = [(solver.verdict(objective, control), solver) for solver in self._inner]
         good = [pair for pair in found if pair[0].ok]
-        if not good:
-            return None, found[-1][0]
+        if not good:  # the last is for kinks of one score, the one before it for several
+            return None, found[-1 if objective.n_scores == 1 else -2][0]
         verdict, solver = min(good, key=lambda pair: pair[0].cost)
         return solver, verdict
 
@@ -77,7 +92,12 @@ class Multiplier(Solver):
         most = _largest_multiplier(ball, judge(objective, objective.null).slope)
         if not most > 0:
             return
-        bracket = _Bracket(ball, _Side(most, objective.null.w, None), _guess(ball, judgement, most))
+        free = self._solver(objective.with_penalty(ball.with_multiplier(0.0)), control)[0]
+        guess = _guess(ball, judgement, most)
+        null = _Side(most, objective.null.w, None)
+        # Kinks of a problem without any penalty are rounded off more slowly than λ falls; measured.
+        to_zero = free is not None and free.name != Smoothed.name
+        bracket = _Bracket(ball, null, guess if guess or to_zero else None, to_zero)
         point, accuracy = judgement.point, 0.1  # 0.1: share of the target; safeguard
         progress = Progress(control.target, _PATIENCE)
         for _ in range(_ROUNDS):
@@ -142,7 +162,7 @@ def _guess(ball: Ball, judgement: Judgement, most: float) -> float | None:
     if radius < _ON_SPHERE * ball.radius:
         return 0.0 if w.any() else None
     slope = judgement.slope + ball.rest.l1 * np.sign(w) + ball.rest.l2 * w
-    pull = -float(w @ slope) / (radius if ball.size.norm == "l1" else radius**2)
+    pull = -float(np.vdot(w, slope)) / (radius if ball.size.norm == "l1" else radius**2)
     return pull if 0 < pull < most else None
 
 
@@ -165,6 +185,7 @@ class _Bracket:
     ball: Ball
     inside: _Side
     guess: float | None = None
+    to_zero: bool = True  # whether there is a solver for λ = 0
     outside: _Side | None = None
     reach: float = 0.0  # share of the guess: the next step from it
     tries: int = 0
@@ -196,7 +217,8 @@ class _Bracket:
         if self.outside is None:
             share = 1.0 if self.tries == 1 else 0.1  # factor between tries; safeguard
             # 5: tries before λ = 0; safeguard.
-            return self.inside.multiplier * share if self.tries < 5 else 0.0
+            last = self.tries >= 5 and self.to_zero
+            return 0.0 if last else self.inside.multiplier * share
         low, high = self.outside.multiplier, self.inside.multiplier
         share = self.above / (self.above + self.below) if self.above < np.inf else 0.5
         # Shares of the bracket: stays inside; safeguard.

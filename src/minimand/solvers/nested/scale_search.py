@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -180,7 +180,8 @@ def _begun(
         point = recentred(here.objective, point)
         theta = (point.z - scaled.objective.y) / sigma
         theta = 2.0 * np.clip(theta, -scaled.epsilon, scaled.epsilon)
-        judged = here.judged(point, [theta, *aimed, *evidence], control.target)
+        # Those that a step aimed at balance the penalty, and mostly are enough by themselves.
+        judged = here.judged(point, [*aimed, theta, *evidence], control.target)
         if not (steps and found.near) or judged.reaches(control.target, null.value):
             break
     search = _Search(most=max(null.value, floor))
@@ -236,14 +237,8 @@ class _Course:
     def solution(self, control: Control, scale: float, stopped_by: str) -> Solution:
         """The best model with its certificate."""
         found = self.best
-        whole = self.scaled.at(found.sigma).certificate(found, scale)
-        certificate = replace(
-            whole,
-            iterations=self.count,
-            seconds=control.seconds,
-            by_sample=None,  # an audit's business
-            by_feature=None,  # computed by an audit only
-        )
+        whole = self.scaled.at(found.sigma)
+        certificate = whole.certificate(found, scale, self.count, control.seconds)
         converged = found.reaches(control.target, scale)
         return Solution(
             point=found.judgement.point,

@@ -185,9 +185,19 @@ class GroupKernel(GramKernel):
             lines.image, before, started, gap, lines.rounds,
         )  # fmt: skip
 
-    def columns_of(self, lines: Array, columns: IntArray, scores: int) -> _core.GroupColumns:
-        """These columns, as lines, in their groups."""
-        return _core.GroupColumns(lines, self._starts(columns), scores)
+    def columns_of(
+        self,
+        lines: Array,
+        columns: IntArray,
+        scores: int,
+        known: _core.GroupColumns | None = None,
+    ) -> _core.GroupColumns:
+        """These columns, as lines, in their groups; ``known`` has the first of them."""
+        starts = self._starts(columns)
+        if known is None:
+            return _core.GroupColumns(lines, starts, scores)
+        known.grow(lines, starts)
+        return known
 
     def _starts(self, columns: IntArray) -> IntArray:
         """The places where a new group begins, and the end."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base.typing import Array, IntArray
 from ..._base.watch import interrupt
 from ...certificate import Finding
@@ -44,6 +45,7 @@ class OnGram(Settler):
         n, d = base.design.shape
         self._room = max(1, NUMBERS // (max(n, d) * base.n_scores))
         self._models: GramModels | None = None  # a referee that needs no pass over the data
+        self._columns: _core.GroupColumns | None = None  # in place of the Gram
         if d <= EVERYTHING and base.n_scores == 1 and isinstance(kernel, FeatureKernel):
             models = GramModels(base, sums(base) if known is None else known)
             self._models, self._square = models, models.square
@@ -104,7 +106,10 @@ class OnGram(Settler):
         """The columns used so far."""
         columns, kernel = self._gram.columns, self._kernel
         assert isinstance(kernel, GroupKernel)
-        return Lines(kernel.columns_of(self._gram.lines, columns, self._base.n_scores))
+        self._columns = kernel.columns_of(
+            self._gram.lines, columns, self._base.n_scores, self._columns
+        )
+        return Lines(self._columns)
 
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
         """Judged models, by the Gram if its rounding allows, else by two products with the data."""

@@ -23,6 +23,7 @@ _PRODUCTS = 60  # CG products of a step; safeguard
 _MANY = (
     4  # inverse share of a design's numbers, from which the rows of columns are copied; safeguard
 )
+_FAR = 1e6  # square of a mean over the variance of its column; safeguard
 _NOTHING = np.zeros(0)
 
 
@@ -147,3 +148,20 @@ def _shift(model: Weighted, scores: Array) -> float:
     if not model.centre or total == 0:
         return 0.0
     return -(float(model.q.sum()) + dot(model.h, scores)) / total
+
+
+def gram_about_zero(
+    design: Design, h: Array, places: IntArray | None
+) -> tuple[Array, tuple[Array, float] | None]:
+    """X_cᵀdiag(h)X_c; of columns far from zero its centred part, and their means and Σh apart.
+
+    Their sum would hide the digits of the first; but a constant column has nothing else.
+    """
+    total = float(h.sum())
+    if design.sparse or not total > 0:
+        return design.gram(h, places), None
+    gram, mean = design.covariance(h, places)
+    own = np.diag(gram)
+    if (own > 0).all() and (total * mean * mean > _FAR * own).any():
+        return gram, (mean, total)
+    return gram + np.outer(total * mean, mean), None

@@ -25,7 +25,7 @@ from ..steps.all_columns import all_at_once, fit_at_once
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
 from .next_columns import best_columns, first_columns, support_size
-from .support_newton import polish_on_columns
+from .support_newton import gram_about_zero, polish_on_columns
 
 _GRAM_COLUMNS = 1500  # columns, up to which a working set may be solved on its Gram; safeguard
 _SHORT_ROWS = 25  # stored numbers per row, up to which a sparse Gram is cheap; safeguard
@@ -305,15 +305,17 @@ class _Restricted:
         total = float(h.sum()) if self.objective.intercept else 0.0
         places = None if self.design.shape[1] == self.columns.size else self.columns
         slope = self.design.rmatvec(q) if places is None else self.design.rmatvec_on(places, q)
-        mean = np.zeros_like(w)
+        mean, beside = np.zeros_like(w), None
         if total > 0:
             gram, mean = self.design.covariance(h, places)
             slope = slope - mean * float(q.sum())
         else:
-            gram = self.design.gram(h, places)
+            gram, beside = gram_about_zero(self.design, h, places)
         form, new = self.form, w.copy()
         linear = slope - _core.dense_matvec(gram, w)
-        _core.minimise_gram(gram, linear, new, form.l1, form.l2, tol, form.bounds)
+        if beside is not None:
+            linear -= beside[1] * dot(beside[0], w) * beside[0]
+        _core.minimise_gram(gram, linear, new, form.l1, form.l2, tol, form.bounds, beside)
         shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)
         return new, shift
 

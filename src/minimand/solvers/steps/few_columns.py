@@ -134,7 +134,8 @@ def _newton(run: _Run, posed: _Posed, l1: Array, design: DenseDesign) -> Iterato
     """Newton's steps, each with a Hessian of all rows."""
     objective = run.objective
     near = (_NEAR_KINKS if l1.size else _NEAR) * run.control.target
-    centre = design.centre if objective.intercept else np.zeros(design.shape[1])
+    centred = objective.intercept or l1.size > 0  # far from zero, a model with kinks needs it too
+    centre = design.centre if centred else np.zeros(design.shape[1])
 
     def call(*rest: Any) -> tuple[float, int, bool]:
         return _core.smooth_steps(*posed, l1, centre, objective.intercept, *rest)

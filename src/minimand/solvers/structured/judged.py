@@ -72,7 +72,7 @@ def judge_graphs(
         )
     found = problem.augmented(w)
     primal = float(problem.mass @ found.values + 0.5 * problem.l2 * (w @ w))
-    fit = train_graph_margin(problem, Control(tol=_ENOUGH, max_seconds=max_seconds))
+    fit = train_graph_margin(problem, Control(tol=_ENOUGH, max_seconds=max_seconds), w)
     scale = float(fit.history.primal[0])
     rounding = 4 * EPS * (found.size + primal)
     gap = max(primal - fit.certificate.dual, 0.0)

@@ -16,7 +16,6 @@ from ....solvers.structured.graph_problem import GraphProblem, hamming
 from ....solvers.structured.max_margin.training import refuse_l1
 from ....solvers.structured.problem import Allowed
 from ...inputs import data
-from ..choices import LOSSES, Choices, check_common_choices, check_flag, penalty_parts
 from ..edge_features import gathered
 from ..labels import (
     distinct_labels,
@@ -27,6 +26,7 @@ from ..labels import (
     refuse_single,
     refuse_unknown,
 )
+from ..settings import LOSSES, Choices, check_common_choices, check_flag, penalty_parts
 from ..structure import Masks, cost_table, edge_width, masks_of, observed_on_edges
 from ..tokens import GRAPH, learn, read, refuse_empty
 from .inputs import Given, given_graphs
@@ -124,8 +124,8 @@ def pose_graphs_again(
     refuse_unknown(labels, codes, classes)
     choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)
     parts = nodes.matrix, given.topology, codes
-    known = SimpleNamespace(**asked, edge_width=edge_width(labeler))
-    return _posed(known, choices, parts, weights, classes, features)
+    known = SimpleNamespace(**asked)
+    return _posed(known, choices, parts, weights, classes, features, edge_width(labeler))
 
 
 def posed_batch(
@@ -146,6 +146,7 @@ def posed_batch(
         )
     given, labels, weights = _kept(X, y, edges, sample_weight)
     known: AnyArray | None = getattr(labeler, "classes_", None)
+    width: int | None = None
     if known is None:
         known = first_classes(labels, classes)
         nodes, features = learn(given.nodes, labeler)
@@ -153,9 +154,11 @@ def posed_batch(
         refuse_other_classes(classes, known)
         features = labeler.features_
         nodes = read(given.nodes, labeler)
+        width = edge_width(labeler)
     codes = encode(labels, known)
     refuse_unknown(labels, codes, known)
-    return _posed(labeler, choices, (nodes.matrix, given.topology, codes), weights, known, features)
+    parts = nodes.matrix, given.topology, codes
+    return _posed(labeler, choices, parts, weights, known, features, width)
 
 
 def _kept(
@@ -179,7 +182,9 @@ def _posed(
     weights: Array | None,
     classes: AnyArray,
     features: Any,
+    width: int | None = None,
 ) -> GraphPosed:
+    """The problem of checked graphs; ``width`` is how many features edges have, if known."""
     matrix, topology, codes = parts
     k = classes.size
     weights = np.ones(topology.n_graphs) if weights is None else weights
@@ -189,9 +194,7 @@ def _posed(
     l1, l2 = penalty_parts(choices.penalty, alpha)
     formula = choices.penalty.words(alpha)
     words = f"mean {choices.loss} loss of a graph" + (f" + {formula}" if formula != "0" else "")
-    rows = edge_rows_of(
-        labeler.edge_features, matrix, topology, getattr(labeler, "edge_width", None)
-    )
+    rows = edge_rows_of(labeler.edge_features, matrix, topology, width)
     if rows is not None:
         one = np.ones((rows.shape[0], 1))
         stack = sparse.hstack if sparse.issparse(rows) else np.hstack

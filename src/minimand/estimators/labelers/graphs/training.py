@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,6 +16,7 @@ from ....solvers.structured.crf.graphs import train_graph_crf
 from ....solvers.structured.graph_problem import GraphProblem
 from ....solvers.structured.graph_steps import Steps, share_wrong, visit
 from ....solvers.structured.max_margin.training import train_graph_margin
+from ..settings import penalty_parts
 from .posing import GraphPosed, GraphWeights
 
 _PASSES = 30  # passes of the perceptron if max_iter is None; convention
@@ -26,6 +28,25 @@ class Stream:
 
     steps: Steps
     batches: int = 0
+
+    @classmethod
+    def of(cls, posed: GraphPosed, labeler: Any) -> Stream:
+        """Where a labeler is: at its last batch, behind its fit, or at the beginning.
+
+        A fit counts like a step at its weights for each of its graphs.
+        """
+        found: Stream | None = vars(labeler).get("_stream")
+        if found is None and getattr(labeler, "coef_", None) is None:
+            return cls(Steps.zeros(posed.problem.size))
+        if found is None:
+            w, count = posed.vector(labeler), labeler._n_graphs
+            found = cls(Steps(w, count * w, count))
+        if found.steps.now.size != posed.problem.size:
+            raise ValueError(
+                "edge_features must give as many columns as in the fit or batch before: leave "
+                "them as they were."
+            )
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +90,15 @@ def _perceptron(problem: GraphProblem, control: Control) -> TrainedSteps:
     return TrainedSteps(**own, mistakes=mistakes)
 
 
-def learn_graph_batch(posed: GraphPosed, state: Stream | None) -> tuple[GraphWeights, Stream]:
+def learn_graph_batch(posed: GraphPosed, state: Stream) -> GraphWeights:
     """One pass over a batch, in its order."""
     problem = posed.problem
     if posed.choices.loss != "perceptron" and (problem.l1 or not problem.l2):
         raise ValueError("partial_fit takes penalty='l2' with alpha > 0: call fit for others.")
-    state = state or Stream(Steps.zeros(problem.size))
     order = np.arange(problem.topology.n_graphs)
+    if posed.choices.alpha is None:  # one graph's worth, of all that there were
+        alpha = 1.0 / (state.steps.count + order.size)
+        problem = replace(problem, l2=penalty_parts(posed.choices.penalty, alpha)[1])
     visit(problem, state.steps, order, posed.choices.loss)
     state.batches += 1
-    return posed.weights(state.steps.mean), state
+    return posed.weights(state.steps.mean)

@@ -12,8 +12,8 @@ from ...._base.typing import AnyArray, Array
 from ....design import as_design
 from ....solvers.structured.problem import ChainProblem
 from ...inputs import data
-from ..choices import Choices
 from ..labels import distinct_labels, encode, label_lists, refuse_single, refuse_unknown
+from ..settings import Choices
 from ..structure import Masks, cost_table, edge_width, masks_of, observed_pairs
 from ..tokens import Tokens, learn, lengths_of, names, read, refuse_empty, sequences
 from .edges import edge_rows

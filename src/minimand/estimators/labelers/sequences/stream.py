@@ -13,7 +13,6 @@ from ....outputs.chain import expected_transitions, loss_augmented, marginals
 from ....solvers.structured.perceptron import Steps
 from ....solvers.structured.problem import ChainProblem, ChainWeights
 from ...inputs import data
-from ..choices import Choices
 from ..labels import (
     encode,
     first_classes,
@@ -21,6 +20,7 @@ from ..labels import (
     refuse_other_classes,
     refuse_unknown,
 )
+from ..settings import Choices
 from ..tokens import learn, lengths_of, read, refuse_empty, sequences
 from .posing import Posed, problem_of
 
@@ -42,11 +42,12 @@ def learn_batch(
     state = vars(labeler).get("_stream") or {}
     learn_one = _perceptron_pass if choices.loss == "perceptron" else _gradient_pass
     weights, state = learn_one(labeler, posed, state)
+    for name in ("certificate_", "history_", "mistakes_", "bound_", "edge_coef_"):
+        labeler.__dict__.pop(name, None)  # of an earlier fit
     labeler.__dict__.update(labeler._attributes(posed, weights))
-    for name in ("certificate_", "history_", "mistakes_", "bound_"):  # of an earlier fit
-        labeler.__dict__.pop(name, None)
-    labeler.alpha_ = posed.alpha
-    labeler._stream = {**state, "seen": state.get("seen", 0) + posed.problem.n_sequences}
+    seen = state.get("seen", 0) + posed.problem.n_sequences
+    labeler.alpha_ = 1.0 / seen if choices.alpha is None else posed.alpha
+    labeler._stream = {**state, "seen": seen}
     labeler.n_iter_ = labeler._stream["batches"] = state.get("batches", 0) + 1
 
 

@@ -58,12 +58,14 @@ class LabelBlocks(NamedTuple):
 
     @staticmethod
     def of(blocks: Iterable[Array]) -> LabelBlocks:
-        """Invert the blocks."""
+        """Invert the blocks, with every column in a unit of its own."""
+        found = []
         with one_blas_thread():
-            found = [
-                linalg.solve(block, np.eye(len(block)), assume_a="pos", check_finite=False)
-                for block in blocks
-            ]
+            for block in blocks:
+                unit = 1.0 / np.sqrt(np.diag(block))
+                even, eye = unit[:, None] * block * unit, np.eye(len(block))
+                inverse = linalg.solve(even, eye, assume_a="pos", check_finite=False)
+                found.append(unit[:, None] * inverse * unit)
         return LabelBlocks(np.stack(found))
 
     def solve(self, r: Array, own: Array) -> None:
@@ -287,7 +289,9 @@ class Metrics:
                 with one_blas_thread():
                     block = problem.design.rows(rows).gram(weight)
             own = np.diag(block)
-            least = _ROUNDED * own if problem.l2 else _FLOOR * own + _floor(own, _LEAST)
+            least = _ROUNDED * own
+            if not problem.l2:  # in the units of each column
+                least = np.where(own > 0, _FLOOR * own, _floor(own, _LEAST))
             block.flat[:: d + 1] += problem.l2 + least
             yield block
 

@@ -21,7 +21,7 @@ _TRIALS = 30  # points along a step; safeguard
 _PRODUCTS = 200  # products of one Newton step; safeguard
 _PRODUCTS_IN_ORTHANT = 50  # the same if it may end at a change of sign; safeguard
 _DAMPING = 1e-3  # share of the diagonal, as the loss alone has flat directions; safeguard
-_CURVED = 1e-12  # share of ‖s‖‖y‖ that s·y must exceed; safeguard: rounding
+_CURVED = 1e-12  # share of Σ|s_i y_i| that s·y must exceed; safeguard: rounding
 
 
 class LimitedMemory:
@@ -51,7 +51,8 @@ class LimitedMemory:
     def learn(self, s: Array, y: Array, metric: Metric) -> None:
         """Note a step and the change of the slope along it."""
         product = _core.dot(s, y)
-        if product <= _CURVED * np.sqrt(_core.dot(s, s) * _core.dot(y, y)):
+        most = np.sqrt(_core.dot(s, s) * _core.dot(y, y))  # ≥ Σ|s_i y_i|, much so in wild units
+        if product <= _CURVED * most and product <= _CURVED * float(np.abs(s * y).sum()):
             return
         most, known = self._steps.shape[0], len(self._order)
         place = known if known < most else self._order.pop(0)

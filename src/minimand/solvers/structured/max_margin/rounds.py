@@ -48,35 +48,44 @@ class _Model(NamedTuple):
     found: Augmented
 
 
-def margin_rounds(problem: GraphProblem) -> Iterator[Judged]:
-    """Models and bounds, the gap smaller from round to round; the caller decides when to stop."""
+def margin_rounds(problem: GraphProblem, start: Array | None = None) -> Iterator[Judged]:
+    """Models and bounds, the gap smaller from round to round; the caller decides when to stop.
+
+    The first is that of w = 0; labellings that violate the margin at ``start`` join in then.
+    """
     nodes, edges = problem.row_tuples()
     present = None if problem.present is None else problem.present.ravel().astype(np.float64)
     alpha, k = problem.l2, problem.n_labels
     ascent = _core.PlaneAscent(nodes, edges, k, problem.mass, alpha, present)
     best = model = _at(problem, np.zeros(problem.size))
+    judged = _judged(problem, ascent, best)
+    yield judged
+    if start is not None:
+        model = _at(problem, start)
+        best = min(best, model, key=lambda one: one.primal)
     mean = model.w
     number, share = 0, _SHARE
     while True:
-        judged = _judged(problem, ascent, best)
-        yield judged
         for one in (model, best):
             _collect(problem, ascent, one)
         own = judged if best is model else _judged(problem, ascent, model)
         ascent.run(_PASSES, share * own.gap, number)
         number += 1
         ascent.forget(_IDLE)
+        program: Array | None = None
         if _left(problem, ascent) <= _SHARE * own.gap:
             share = min(_SHARE, 2.0 * share)
         else:  # units see each other's steps, so that they met less than is left in the end
             share *= 0.5
-            solve_small(problem, ascent)
+            program = solve_small(problem, ascent)
             ascent.refresh()
         model = _at(problem, ascent.weights())
+        if program is not None:
+            model = min(model, _at(problem, program), key=lambda one: one.primal)
         mean = model.w if number == 1 else 0.5 * (mean + model.w)
-        for one in (model, _at(problem, mean)):
-            if one.primal < best.primal:
-                best = one
+        best = min(best, model, _at(problem, mean), key=lambda one: one.primal)
+        judged = _judged(problem, ascent, best)
+        yield judged
 
 
 def _at(problem: GraphProblem, w: Array) -> _Model:

@@ -21,30 +21,38 @@ _WORK = 2e8  # planes times squared coordinates; safeguard: a program of so many
 _NUMBERS = 4_000_000  # in their vectors, 32 MB; safeguard
 
 
-def solve_small(problem: GraphProblem, ascent: _core.PlaneAscent) -> None:
-    """Move the betas to the optimum over known planes, if that is cheap, and D rises by it."""
+def solve_small(problem: GraphProblem, ascent: _core.PlaneAscent) -> Array | None:
+    """Move the betas to the optimum over known planes, if that is cheap, and D rises by it.
+
+    The weights of the program, None if there was none: w(β) is a sum in which features of large
+    units cancel, and has fewer correct digits.
+    """
     planes = ascent.planes
     coordinates = min(planes, problem.size)
     cheap = float(planes) * coordinates**2 <= _WORK and planes * problem.size <= _NUMBERS
     if not cheap or not problem.mass.all():
-        return
+        return None
     rows, costs, betas, numbers = ascent.list(True)
     units = numbers.astype(np.int64)
     before = ascent.refresh()
     with one_blas_thread():  # hundreds of small factors: others would mostly wait
-        found = _multipliers(rows, costs, units, problem.mass, problem.l2)
+        w, found = _solution(rows, costs, units, problem.mass, problem.l2)
     total = np.bincount(units, found, problem.mass.size)
-    if not (np.isfinite(found).all() and (total > 0).all()):
-        return
+    if not (np.isfinite(found).all() and np.isfinite(w).all() and (total > 0).all()):
+        return None
     ascent.place(found / total[units])
     if not ascent.refresh() >= before:
         ascent.place(betas)
+    return w
 
 
-def _multipliers(rows: Array, costs: Array, units: AnyArray, mass: Array, alpha: float) -> Array:
-    """The multipliers of the program; few planes are written in coordinates of their basis."""
+def _solution(
+    rows: Array, costs: Array, units: AnyArray, mass: Array, alpha: float
+) -> tuple[Array, Array]:
+    """Weights and multipliers of the program; few planes are written in coordinates of a basis."""
+    span: Array | None = None
     if rows.shape[0] < rows.shape[1]:
-        _, upper = linalg.qr(rows.T, mode="economic")
+        span, upper = linalg.qr(rows.T, mode="economic")
         rows = upper.T
     scale = np.sqrt((rows**2).sum(axis=0))  # coordinates in units of their own
     scale[scale == 0] = 1.0
@@ -54,4 +62,5 @@ def _multipliers(rows: Array, costs: Array, units: AnyArray, mass: Array, alpha:
     quadratic = np.concatenate([curvature, np.zeros(count)])
     linear = np.concatenate([np.zeros(basis.shape[1]), mass / weight])
     found = minimise_quadratic(quadratic, linear, RowsWithSlacks(basis, units, count), -costs)
-    return np.maximum(found.multipliers, 0.0)
+    w = found.x[: basis.shape[1]] / scale
+    return w if span is None else span @ w, np.maximum(found.multipliers, 0.0)

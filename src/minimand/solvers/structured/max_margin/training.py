@@ -18,28 +18,39 @@ from ..graph_problem import GraphProblem, hamming
 from ..problem import ChainProblem, ChainWeights
 from .rounds import margin_rounds
 
+_PATIENCE = 30  # rounds without progress, after which only rounding is left; safeguard
+_PROGRESS = 0.99  # factor of the gap that counts as progress; safeguard
+
 
 def train_max_margin(
     problem: ChainProblem, control: Control, start: ChainWeights | None = None
 ) -> Trained:
     """Minimise the mean of max_c [Δ(y, c) + z(c)] − z(y) over sequences, plus l2·½‖w‖².
 
-    The dual begins at the true labels, so that ``start`` is not used.
+    Labellings that violate the margin at ``start`` are the first that the dual knows.
     """
     refuse_l1(problem.l1, problem.l2)
     graphs = of_chains(problem)
-    found = train_graph_margin(graphs, control)
+    layout, first = problem.layout, None
+    if start is not None:  # without weights that this problem does not have
+        first = graph_vector(problem, layout.weights(layout.vector(start)))
+    found = train_graph_margin(graphs, control, first)
     return replace(found, weights=chain_weights(problem, graphs, found.weights))
 
 
-def train_graph_margin(graphs: GraphProblem, control: Control) -> Trained:
+def train_graph_margin(
+    graphs: GraphProblem, control: Control, start: Array | None = None
+) -> Trained:
     """Rounds until the gap is small enough or the fit is stopped; the weights are one vector."""
-    rounds = margin_rounds(graphs)
+    rounds = margin_rounds(graphs, start)
     judged = next(rounds)  # at w = 0
     course = Course(graphs, control, "max_margin", judged.primal)
+    least, idle = judged.gap, 0
     with course.watched():
-        while not course.record(judged.primal, judged.gap):
+        while not course.record(judged.primal, judged.gap) and idle < _PATIENCE:
             judged = next(rounds)
+            idle = idle + 1 if judged.gap > _PROGRESS * least else 0
+            least = least if idle else judged.gap
     rounding = 4 * EPS * (judged.size + judged.primal)
     return course.trained(judged.w, judged.primal, judged.gap, rounding)
 
