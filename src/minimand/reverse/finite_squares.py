@@ -60,7 +60,7 @@ def check_weighted_squares(X: Any, weights: Any) -> None:
     if heaviest == 0 or _PLAIN[0] <= heaviest <= _PLAIN[1]:
         return
     size = heaviest * _largest(X) ** 2
-    if size == 0 and _largest(X) == 0 or _PRODUCTS[0] <= size <= _PRODUCTS[1]:
+    if (size == 0 and _largest(X) == 0) or _PRODUCTS[0] <= size <= _PRODUCTS[1]:
         return
     raise ValueError(
         f"sample_weight is at most {heaviest:.1e}, and products with squares of X "

@@ -245,7 +245,9 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_picture(self, X, kind)
         rows, centers = self._new(X), self.cluster_centers_
         labels = self._shares(rows).argmax(axis=1)
-        return clusters_of_rows(rows.as_passed, labels, centers, "SoftKMeans.plot", kind=kind, ax=ax)
+        return clusters_of_rows(
+            rows.as_passed, labels, centers, "SoftKMeans.plot", kind=kind, ax=ax
+        )
 
     def judged(self, X: ArrayLike, sample_weight: ArrayLike = None) -> Certificate:
         """The certificate of the centres on these rows with their best shares, computed anew."""
