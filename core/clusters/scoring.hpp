@@ -232,29 +232,30 @@ MINIMAND_INLINE void resolve(const SearchState<Matrix, Scalar>& state,
   block.count = 0;
 }
 
-/// The nearest centres of some rows, at most kChunk.
+/// The nearest centres of some rows, at most kChunk. `resolve` is inlined wherever it is called, so
+/// there is one call for all cases: three calls made this the slowest file to compile.
 template <class Metric, class Matrix, class Scalar>
 MINIMAND_INLINE void search(const SearchState<Matrix, Scalar>& state, Range range,
                             DoubtfulRows<Scalar>& block) {
   const std::size_t room =
       std::clamp<std::size_t>(kPacked / std::max<std::size_t>(state.length, 1), 24, kDoubtful);
-  if (state.first) {
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      block.rows[block.count] = static_cast<std::uint32_t>(i);
-      block.own[block.count] = 0.0;
-      block.doubts[block.count++] = (1u << state.groups) - 1u;
-      if (block.count == room) resolve<Metric>(state, block);
+  const std::size_t left =
+      state.first ? range.size() : sift_by_group(state, follow_centers(state, range, block), block);
+  for (std::size_t c = 0; c < left;) {
+    if (state.first) {
+      for (; c < left && block.count < room; ++c) {
+        block.rows[block.count] = static_cast<std::uint32_t>(range.begin + c);
+        block.own[block.count] = 0.0;
+        block.doubts[block.count++] = (1u << state.groups) - 1u;
+      }
+    } else {
+      for (; c < left && block.count < room; ++c) {
+        if (c + kAhead < left) row_of(state.matrix, block.left[c + kAhead]).fetch();
+        measure_own<Metric>(state, block.left[c], block);
+      }
     }
-  } else {
-    const std::size_t crossed = follow_centers(state, range, block);
-    const std::size_t left = sift_by_group(state, crossed, block);
-    for (std::size_t c = 0; c < left; ++c) {
-      if (c + kAhead < left) row_of(state.matrix, block.left[c + kAhead]).fetch();
-      measure_own<Metric>(state, block.left[c], block);
-      if (block.count == room) resolve<Metric>(state, block);
-    }
+    if (block.count > 0) resolve<Metric>(state, block);
   }
-  if (block.count > 0) resolve<Metric>(state, block);
 }
 
 }  // namespace minimand
