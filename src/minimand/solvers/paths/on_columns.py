@@ -28,7 +28,6 @@ _FINEST = 1e-20  # least share of the tolerance; safeguard
 class OnColumns(Settler):
     """Columns in the model or expected to enter it, whose Gram would cost more than descent."""
 
-    near = 0.95  # share of the bound; safeguard
     most = 1
 
     def __init__(self, base: Objective, control: Control) -> None:

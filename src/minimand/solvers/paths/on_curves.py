@@ -24,7 +24,8 @@ from .gram_kernels import FeatureKernel, Form, GramKernel, GroupKernel, Lines, S
 from .trail import Trail
 
 _NUMBERS = 1 << 22  # scores or slopes held at a time; safeguard of memory
-_TOGETHER = 5  # alphas per block; measured on 1000×5000: 8 take nearly twice as long
+_TOGETHER = 5  # alphas per block; measured on six paths of 200×3000 to 20000×3000: 3 take a tenth
+# more on most, 10 half more on 1000×5000
 _MOST_COLUMNS = 1500  # columns of a Gram that every block makes anew; safeguard
 _SHARE = 0.3  # share of the tolerance that may be left on the columns used; safeguard
 _EARLY = 8  # steps of one alpha that are short ones, see `_step`; safeguard
@@ -73,8 +74,6 @@ class OnCurves(Settler):
     whole since then; a line search compensates for the rest. Its Cholesky factor is kept as long.
     Compiled blocks begin with the Gram of the likely columns; others come in as they are needed.
     """
-
-    near = 0.95  # measured on 1000×5000, 569×30 and 442×10: 0.9 takes up to a third more
 
     def __init__(self, base: Objective, kernel: GramKernel, control: Control) -> None:
         self._base, self._kernel, self._control = base, kernel, control
