@@ -1,6 +1,7 @@
 #include "pairs/sums.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "common/parallel.hpp"
@@ -89,26 +90,20 @@ MINIMAND_CLONES void run_kernel(RunSums& sums, std::span<const std::uint32_t> or
   sums.run(order);
 }
 
-std::span<const std::uint32_t> of_run(std::span<const std::uint32_t> order,
-                                      std::span<const std::int64_t> units, std::size_t q) {
-  const auto from = static_cast<std::size_t>(units[q]);
-  return order.subspan(from, static_cast<std::size_t>(units[q + 1]) - from);
-}
-
 }  // namespace
 
 void order_pairs(std::span<const double> z, std::span<const std::int64_t> units,
                  std::span<std::uint32_t> order) {
   parallel_ranges(units.size() - 1, 16 * z.size(), [&](Range range, std::size_t) {
+    std::vector<std::pair<double, std::uint32_t>> rows;  // minus the score, and the row
     for (std::size_t q = range.begin; q < range.end; ++q) {
       const auto from = static_cast<std::size_t>(units[q]),
                  to = static_cast<std::size_t>(units[q + 1]);
-      for (std::size_t i = from; i < to; ++i) order[i] = static_cast<std::uint32_t>(i);
-      std::sort(order.begin() + static_cast<std::ptrdiff_t>(from),
-                order.begin() + static_cast<std::ptrdiff_t>(to),
-                [&z](std::uint32_t i, std::uint32_t j) {
-                  return z[i] > z[j] || (z[i] == z[j] && i < j);
-                });
+      rows.clear();
+      for (std::size_t i = from; i < to; ++i)
+        rows.emplace_back(-z[i], static_cast<std::uint32_t>(i));
+      std::sort(rows.begin(), rows.end());
+      for (std::size_t i = from; i < to; ++i) order[i] = rows[i - from].second;
     }
   });
 }

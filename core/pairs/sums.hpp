@@ -15,6 +15,13 @@ struct PairRows {
   double margin;
 };
 
+/// The rows of run q, in their order.
+inline std::span<const std::uint32_t> of_run(std::span<const std::uint32_t> order,
+                                             std::span<const std::int64_t> units, std::size_t q) {
+  const auto from = static_cast<std::size_t>(units[q]);
+  return order.subspan(from, static_cast<std::size_t>(units[q + 1]) - from);
+}
+
 /// The rows of every run by decreasing score.
 void order_pairs(std::span<const double> z, std::span<const std::int64_t> units,
                  std::span<std::uint32_t> order);

@@ -1,3 +1,4 @@
+#include "pairs/hinges.hpp"
 #include "pairs/sums.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
@@ -27,11 +28,14 @@ void pair_order(const Array& z, const Array& units, const MutableArray& order) {
   without_gil([&] { order_pairs(scores, runs_of_rows, places); });
 }
 
-/// Pairs above, pairs below, and sums of differences of values.
-using PairSums = std::tuple<Result, Result, Result>;
+/// Rows in runs, sorted: checked.
+struct SortedRows {
+  PairRows rows;
+  std::span<const std::uint32_t> order;
+};
 
-PairSums pair_sums(const Array& z, const Array& level, const Array& units, const Array& order,
-                   const Array& values, double margin) {
+SortedRows sorted_rows(const Array& z, const Array& level, const Array& units, const Array& order,
+                       double margin) {
   const auto scores = vector<double>(z, "z");
   const std::size_t n = scores.size();
   const auto levels = vector<std::int32_t>(level, "level", n);
@@ -47,12 +51,37 @@ PairSums pair_sums(const Array& z, const Array& level, const Array& units, const
       if (row < rows.units[q] || row >= rows.units[q + 1]) value_problem("order must keep runs");
     }
   }
+  return {rows, places};
+}
+
+/// Pairs above, pairs below, and sums of differences of values.
+using PairSums = std::tuple<Result, Result, Result>;
+
+PairSums pair_sums(const Array& z, const Array& level, const Array& units, const Array& order,
+                   const Array& values, double margin) {
+  const auto [rows, places] = sorted_rows(z, level, units, order, margin);
+  const std::size_t n = rows.z.size();
   const Vectors given = vectors(values, "values", n);
   Fresh above({n}), below({n}), sums(given.shape(n));
-  without_gil([&] {
+  without_gil([&, &rows = rows, &places = places] {
     sum_pairs(rows, places, given.values, above.values(), below.values(), sums.values());
   });
   return {above.hand_over(), below.hand_over(), sums.hand_over()};
+}
+
+/// Squares, their slope, sums of hinges, their slope, and active pairs of every row.
+using HingeSums = std::tuple<Result, Result, Result, Result, Result>;
+
+HingeSums pair_hinges(double margin, const Array& z, const Array& level, const Array& units,
+                      const Array& order) {
+  const auto [rows, places] = sorted_rows(z, level, units, order, margin);
+  const std::size_t n = rows.z.size(), u = rows.units.size() - 1;
+  Fresh square({u}), slope({n}), linear({u}), balance({n}), degrees({n});
+  const PairHinges found{square.values(), linear.values(), slope.values(), balance.values(),
+                         degrees.values()};
+  without_gil([&, &rows = rows, &places = places] { hinge_pairs(rows, places, found); });
+  return {square.hand_over(), slope.hand_over(), linear.hand_over(), balance.hand_over(),
+          degrees.hand_over()};
 }
 
 }  // namespace
@@ -65,6 +94,10 @@ void bind_pairs(nb::module_& m) {
         arg("margin"),
         "Of every row: active pairs in which it is the higher one, those in which it is the lower "
         "one, and the sums of its values minus those of its partners.");
+  m.def("pair_hinges", &pair_hinges, arg("margin"), arg("z"), arg("level"), arg("units"),
+        arg("order"),
+        "Half the squares of the hinges of all pairs by run, their slope by row, the hinges by "
+        "run, their slope by row, all divided by the pairs of a run; and active pairs by row.");
 }
 
 }  // namespace minimand::python

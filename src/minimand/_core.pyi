@@ -293,6 +293,13 @@ def pair_sums(
     values: _Vector,
     margin: float,
 ) -> tuple[_Vector, _Vector, _Vector]: ...
+def pair_hinges(
+    margin: float,
+    z: _Vector,
+    level: NDArray[np.int32],
+    units: NDArray[np.int64],
+    order: NDArray[np.uint32],
+) -> tuple[_Vector, _Vector, _Vector, _Vector, _Vector]: ...
 
 # Chains of labels; scores: unary (rows, k), transitions (k, k), start and stop (k,), and edges
 # (rows, k, k) or empty. Labels are filled in; see outputs/chain.py.

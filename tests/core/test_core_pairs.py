@@ -59,6 +59,37 @@ def test_sums_over_pairs(seed, n, cuts, levels, width, margin):
         np.testing.assert_array_equal(mine, theirs)
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 24),
+    cuts=st.integers(0, 5),
+    levels=st.sampled_from([1, 3, 16, 40]),
+    margin=st.sampled_from([-1.0, 0.0, 0.5, 1.0]),
+)
+def test_hinges_of_pairs(seed, n, cuts, levels, margin):
+    """Squares and hinges with their slopes, few levels and many: as the sums over pairs have it."""
+    rng = np.random.default_rng(seed)
+    units = np.unique([0, n, *rng.integers(0, n + 1, cuts)]).astype(np.int64)
+    z, level = rng.standard_normal(n), rng.integers(0, levels, n).astype(np.int32)
+    above, below, spread = plain_sums(z, level, units, z, margin)
+    every, _, _ = plain_sums(z, level, units, z, np.inf)
+    pairs = np.maximum(np.add.reduceat(every, units[:-1]), 1.0)
+    share, count = np.repeat(1.0 / pairs, np.diff(units)), below - above
+    # Half of the sum of (c − m)², where the sums of m and of m² are −z·count and z·spread.
+    squares = 0.5 * margin**2 * above + margin * count * z + 0.5 * spread * z
+    expected = (
+        np.add.reduceat(squares, units[:-1]) / pairs,
+        share * (spread + margin * count),
+        np.add.reduceat(margin * above + count * z, units[:-1]) / pairs,
+        share * count,
+        above + below,
+    )
+    found = _core.pair_hinges(margin, z, level, units, ordered(z, units))
+    for mine, theirs in zip(found, expected):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-12)
+
+
 def test_many_short_runs_on_all_threads():
     """As many runs as threads share them: each is summed by itself."""
     rng = np.random.default_rng(0)

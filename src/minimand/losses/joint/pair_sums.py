@@ -32,10 +32,6 @@ class Items(NamedTuple):
         values = np.ascontiguousarray(values)
         return _core.pair_sums(self.z, self.level, self.units, self.order, values, margin)
 
-    def by_query(self, values: Array) -> Array:
-        """Sums over the rows of every query, divided by its number of pairs."""
-        return np.add.reduceat(values, self.units[:-1]) / self.pairs
-
     @property
     def share(self) -> Array:
         """For every row 1 divided by the pairs of its query."""
@@ -106,20 +102,10 @@ def _dense(matrix: Any) -> Array:
 
 def hinges(items: Items, margin: float) -> Hinges:
     """Q(z; margin) and Σ max(0, margin − m), with their slopes: all divided by a query's pairs."""
-    share = items.share
-    above, below, spread = items.sums(margin, items.z)
-    count = below - above
-    linear = margin * above + count * items.z
-    # ½Σ(c − m)² = ½Σ (c² − 2c·m + m²), and Σ m = −Σ count·z, Σ m² = z·spread.
-    square = 0.5 * margin * margin * above + margin * count * items.z + 0.5 * spread * items.z
-    laplacian = Laplacian(items, (margin,), (1.0,), share, above + below)
-    return Hinges(
-        np.maximum(items.by_query(square), 0.0),
-        share * (spread + margin * count),
-        np.maximum(items.by_query(linear), 0.0),
-        share * count,
-        laplacian,
-    )
+    found = _core.pair_hinges(margin, items.z, items.level, items.units, items.order)
+    square, slope, linear, balance, degrees = found
+    laplacian = Laplacian(items, (margin,), (1.0,), items.share, degrees)
+    return Hinges(square, slope, linear, balance, laplacian)
 
 
 def levels(y: Array, units: IntArray) -> Any:

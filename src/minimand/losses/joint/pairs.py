@@ -8,7 +8,6 @@ The unit is a query, a run of rows. All sums over pairs come from Q(z; c) = Σ �
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -19,7 +18,8 @@ from ..._base.typing import Array
 from ..base import Loss, Terms, Unit, runs_of
 from .pair_sums import Hinges, Items, Laplacian, hinges, levels, pair_counts
 
-_SMOOTHINGS = 30  # widths 1, ½, ¼, … of a smoothed hinge that are recognised; safeguard
+_HALVED = range(30)  # widths 1, ½, ¼, … of a smoothed hinge that are recognised; safeguard
+_ROWS_TO_TELL = 1000  # rows of the queries that tell the width; safeguard: all widths are tried
 _SAME = 1e-12  # share of the largest multiplier: rounding of a slope; safeguard
 
 
@@ -201,19 +201,19 @@ class PairwiseHinge(Pairwise):
         s = share_of(u, slope)
         return slope, s, s * terms + (1.0 - s) * value
 
-    def _widths(self, u: Array, z: Array, y: Array) -> Iterator[float]:
-        """Widths to try: slope·z falls with the width, which tells it unless u is a share."""
-        target, low, high = float(u @ z), 0, _SMOOTHINGS
-        tried = set()
-        while low < high:  # the first width whose slope has at most this product
-            middle = (low + high) // 2
-            tried.add(middle)
-            yield 0.5**middle
-            if float(self.smoothed(0.5**middle).gradient(z, y) @ z) <= target:
-                high = middle
-            else:
-                low = middle + 1
-        yield from (0.5**number for number in range(_SMOOTHINGS) if number not in tried)
+    def _widths(self, u: Array, z: Array, y: Array) -> list[float]:
+        """Widths to try: those whose slopes are nearest to a share of u in some queries first."""
+        units = runs_of(self)
+        end = min(int(np.searchsorted(units, _ROWS_TO_TELL)), units.size - 1)
+        rows, few = slice(0, int(units[end])), self.bind(units[: end + 1])
+        left = [few.remainder(0.5**halved, u[rows], z[rows], y[rows]) for halved in _HALVED]
+        return [0.5**halved for halved in np.argsort(left, kind="stable")]
+
+    def remainder(self, width: float, u: Array, z: Array, y: Array) -> float:
+        """What is left of u without its share of the slope of the smoothed hinge, as a square."""
+        slope = self.smoothed(width).gradient(z, y)
+        rest = u - share_of(u, slope) * slope
+        return float(rest @ rest)
 
 
 _Known = tuple[Array, float, Array]  # a slope, the share of it that u may be, and the terms

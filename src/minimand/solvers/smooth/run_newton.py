@@ -82,8 +82,10 @@ def _step(
     control: Control,
 ) -> Point | None:
     """A Newton step with a line search; None if none lowers the objective."""
-    dw = _direction(objective, form, curvature, slope + form.l2 * point.w, control)
-    t, new = line_search(objective, form, point, dw, objective.forward(dw), 0.0, beyond=True)
+    gradient = slope + form.l2 * point.w
+    dw = _direction(objective, form, curvature, gradient, control)
+    dz, first = objective.forward(dw), dot(gradient, dw)
+    t, new = line_search(objective, form, point, dw, dz, 0.0, beyond=True, first=first)
     return new if t > 0.0 else None
 
 
