@@ -42,6 +42,9 @@ RATES = MappingProxyType(  # units per elementary operation; measured by `python
 # All of them from the survey in the docstring above, unless a line says otherwise.
 
 _LINEAR_SYSTEM_GRAMS = 3.0  # Grams whose time a closed form takes, with centring and refinement
+# Grams and passes of a closed form through dense rows, whose Gram is one symmetric product of BLAS;
+# measured at 50×500 to 2000×5000.
+_ROW_SYSTEM_GRAMS, _ROW_SYSTEM_PASSES = 1.0, 14.0
 _COMPUTED_PASSES = 5.0, 9.0  # passes over rows on demand: beside a Gram, or a Hessian of some rows
 _NEWTON_STEPS = 8.0  # steps of Newton's method on a loss that is curved everywhere
 _NEWTON_PRODUCTS = 20.0  # products XᵀHXv per such a step by conjugate gradients
@@ -119,14 +122,18 @@ def factor(size: float) -> float:
 def linear_system(objective: Objective, size: int) -> float:
     """The Gram of the smaller side, unless it is known, and its factor."""
     n = max(objective.n_samples, 1)
+    grams, passes = _LINEAR_SYSTEM_GRAMS, 0.0
+    if objective.design.reading > 1.0:
+        passes = _COMPUTED_PASSES[0]
+    elif size == n < objective.n_features and not objective.design.sparse:
+        grams, passes = _ROW_SYSTEM_GRAMS, _ROW_SYSTEM_PASSES
     if size == n and objective.facts.centred_row_gram is not None:
         products = 0.0
     elif objective.design.sparse:
         products = RATES["sparse_gram"] * objective.design.nnz**2 / n
     else:
         products = RATES["dense_gram"] * objective.design.nnz * size
-    passes = _COMPUTED_PASSES[0] if objective.design.reading > 1.0 else 0.0
-    return _LINEAR_SYSTEM_GRAMS * products + factor(size) + passes * product(objective)
+    return grams * products + factor(size) + passes * product(objective)
 
 
 def newton(objective: Objective, *, formed: bool) -> float:
