@@ -15,7 +15,8 @@ constexpr double kInnerLeft = 1e-4;  // share of its squared move, at which a gr
 constexpr int kSweeps = 3;           // sweeps of a round
 constexpr int kFruitless = 3;        // rounds without a Newton step or a lower gap
 constexpr double kRayShare = 0.1;    // share of the goal that the lengths of the groups may leave
-constexpr double kTrimmed = 0.7;     // share of the goal: the gap at which groups are trimmed
+constexpr double kRayRest = 1e-3;    // share of the gap before a round that they may leave, too
+constexpr double kTrimmed = 0.9;     // share of the goal: the gap at which groups are trimmed
 constexpr double kSlow = 0.8;  // share of the gap after a round, above which Newton steps help
 
 /// image = matrix times x - old, for every score.
@@ -37,6 +38,7 @@ void multiply_own(const OwnMatrix& matrix, std::size_t rows, std::size_t scores,
 bool GroupMinimiser::minimise(GroupQuadratic& loss, const GroupPenalties& penalties,
                               std::span<double> w, GroupGoal goal) {
   describe(penalties, w);
+  momentum_.reset();
   int fruitless = 0;
   double best = std::numeric_limits<double>::infinity(), last = best;
   bool rays = false;
@@ -56,12 +58,16 @@ bool GroupMinimiser::minimise(GroupQuadratic& loss, const GroupPenalties& penalt
     rays = loss.has_rays() && !(round > 0 && rays && gap > kSlow * last);
     last = gap;
     if (rays) {
+      momentum_.begin(w, loss.slopes());
       sweep(loss, penalties, w, 1);
-      rays_.step(loss, penalties, {w, sizes_}, kRayShare * goal.gap);
+      const double rest = std::max(kRayShare * goal.gap, kRayRest * gap);
+      rays_.step(loss, penalties, {w, sizes_}, rest);
       if (round + 1 == goal.rounds) return false;
       loss.look_everywhere();
+      go_past(loss, penalties, w, goal.gap);
       continue;
     }
+    momentum_.reset();
     sweep(loss, penalties, w, kSweeps);
     for (const std::size_t g : chosen_) loss.look(loss.rows_of(g));
     gap = shortfall(loss, penalties, w);  // other groups are looked at before it counts
@@ -89,9 +95,32 @@ void GroupMinimiser::describe(const GroupPenalties& penalties, std::span<const d
     largest = std::max(largest, size);
     const auto l2 = penalties.l2.subspan(begin, size);
     most_l2_[g] = l2.empty() ? 0.0 : *std::ranges::max_element(l2);
-    sizes_[g] = squared_length(w.data() + begin, size);
   }
+  measure(penalties, w);
   for (auto& room : room_) room.resize(largest);
+}
+
+void GroupMinimiser::measure(const GroupPenalties& penalties, std::span<const double> w) {
+  for (std::size_t g = 0; g < penalties.count(); ++g) {
+    sizes_[g] = squared_length(w.data() + penalties.begin(g), penalties.size_of(g));
+  }
+}
+
+/// Goes beyond the end of a round if that costs less of the gap, unless it is small enough.
+void GroupMinimiser::go_past(GroupQuadratic& loss, const GroupPenalties& penalties,
+                             std::span<double> w, double enough) {
+  const double gap = shortfall(loss, penalties, w), trimmed = trimmed_;
+  if (gap <= enough) return;
+  const double ahead = momentum_.end(w, loss.slopes());
+  momentum_.go_past(w, ahead);
+  loss.go_past(ahead);
+  if (ahead == 0.0) return;
+  measure(penalties, w);
+  const double further = shortfall(loss, penalties, w);
+  if (further <= enough || (std::isfinite(trimmed) ? trimmed_ < trimmed : further < gap)) return;
+  momentum_.go_back(w);
+  loss.go_back();
+  measure(penalties, w);
 }
 
 /// Selects groups that are not zero, and those whose slopes keep them from being so.
