@@ -161,6 +161,16 @@ def test_the_warning_of_an_unbounded_gap_gives_the_reason():
     assert "within inf" not in text
 
 
+@pytest.mark.parametrize("loss", ["logistic", "multinomial"])
+def test_where_no_minimum_exists_no_other_solver_is_named(loss):
+    rng = np.random.default_rng(0)
+    centres = 8 * np.array([[0, 0], [1, 0], [0, 1]][: 2 + (loss == "multinomial")])
+    X = np.vstack([rng.standard_normal((20, 2)) + centre for centre in centres])
+    y = np.repeat(np.arange(len(centres)), 20)
+    with pytest.warns(ConvergenceWarning, match=r"no minimiser exists\); add a penalty\.$"):
+        mm.Classifier(loss, alpha=0).fit(X, y)
+
+
 def test_separable_data_without_a_penalty_claim_no_minimum():
     X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     with warnings.catch_warnings(record=True) as caught:

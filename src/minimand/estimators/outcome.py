@@ -16,7 +16,7 @@ from ..problem.objective import Objective
 from ..problem.slot import Slot, as_table
 from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Solution, verdicts
-from ..solvers.base import CALLBACK
+from ..solvers.base import CALLBACK, UNATTAINED_MINIMUM
 
 _HIDDEN = 1e-3  # of the scale; safeguard: rounding above it does not excuse a gap either
 _UNEVEN = 30.0  # ratio of column sizes; safeguard
@@ -195,6 +195,8 @@ def _advice(
     from ..solvers import Sgd
     from ..solvers.stochastic.training import HELD_OUT
 
+    if solution.stopped_by == UNATTAINED_MINIMUM:
+        return "add a penalty"  # no other solver finds what does not exist
     if not np.isfinite(solution.certificate.gap):
         advice = "add a penalty"  # more time or a larger tol would not help
     elif solution.stopped_by == CALLBACK:

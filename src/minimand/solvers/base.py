@@ -28,6 +28,7 @@ class Stop:
 STOP = Stop()
 
 CALLBACK = "a callback"  # the reason of a stop, as printed in the warning
+UNATTAINED_MINIMUM = "a minimum that is not attained"  # likewise
 
 
 class Verdict(NamedTuple):

@@ -17,7 +17,7 @@ from .._base.watch import INTERRUPT, StoppedError, current, interrupt, undisturb
 from .._base.watch import reason as reason_to_stop
 from ..certificate import UNATTAINED, Course, Finding, judge
 from ..problem.objective import Objective, Point
-from .base import Control, Solution, Solver, answered, observe
+from .base import UNATTAINED_MINIMUM, Control, Solution, Solver, answered, observe
 from .choose import cheapest_others, choose_solver
 from .history import History
 from .shape import too_large
@@ -261,7 +261,7 @@ class _Fit:
         if why := reason_to_stop():  # of this fit's own scope, which knows its limit of time
             return why
         if judgement.infeasibility.endswith(UNATTAINED):
-            return "a minimum that is not attained"
+            return UNATTAINED_MINIMUM
         if solver is not self._at_work:  # a new solver does not count the standstill before it
             self._at_work, self._since = solver, recorded - 1
         waited = recorded - self._since > solver.patience

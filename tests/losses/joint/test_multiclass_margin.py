@@ -228,3 +228,8 @@ def test_proximal_points_are_stationary(loss, step):
     z, y = scores(2, size=2.0)
     x = loss.prox(z, y, step)
     assert (loss.fenchel_young(x, (z - x) / step, y) <= 1e-12).all()
+
+
+def test_costs_that_are_no_matrix_are_named_without_a_fit():
+    with pytest.raises(ValueError, match="cost of CrammerSinger must be a square matrix"):
+        mm.CrammerSinger("abc").value(np.zeros((1, 3)), np.array([1.0]))

@@ -43,6 +43,7 @@ class ClassMargins(Loss):
         """Δ as a k×k matrix."""
         if self.cost is None:
             return 1.0 - np.eye(n_classes)
+        self.check_parameters()
         cost = np.ascontiguousarray(self.cost, dtype=float)
         if cost.shape != (n_classes, n_classes):
             raise ValueError(
