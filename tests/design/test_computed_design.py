@@ -86,3 +86,19 @@ def test_sizes_from_some_rows_are_those_of_all_if_rows_are_alike():
     np.testing.assert_allclose(
         design.column_squares(weightless), design.moments(weightless).second, rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("least", [1.0, 1e-5])
+def test_sums_of_squares_of_whitened_rows_are_exact_whether_or_not_the_triangle_is(least):
+    triangle = np.linalg.cholesky(KERNEL.block(MARKS, MARKS))
+    triangle[-1] *= least
+    design = Whitened(ComputedDesign(values, X, 5), triangle)
+    whole = linalg.solve_triangular(triangle, values(X).T, lower=True).T
+    h = RNG.uniform(0.5, 1.5, size=len(X))
+    centred = whole - h @ whole / h.sum()
+    covariance = design.covariance(h)
+    np.testing.assert_allclose(design.gram(h), whole.T @ (h[:, None] * whole), rtol=1e-9)
+    np.testing.assert_allclose(covariance.mean, h @ whole / h.sum(), rtol=1e-9)
+    expected = centred.T @ (h[:, None] * centred)
+    sizes = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    assert np.all(np.abs(covariance.matrix - expected) <= 1e-9 * sizes)

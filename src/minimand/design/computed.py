@@ -22,6 +22,8 @@ _TILE = 1 << 18  # the same of a block of one thread, 2 MB; measured: smaller on
 _TALL = 2048  # rows of blocks whose Gram is taken; safeguard: adding Grams takes less than they do
 _FEWEST = 64  # rows of a block; safeguard, likewise
 _SAMPLE = 4096  # rows that tell the sizes and rough means of columns; safeguard
+_WELL = 1e6  # condition of RRᵀ, up to which sums of squares are multiplied by R⁻¹ afterwards: they
+# lose six digits at most; safeguard
 _COMPUTING = 4.0  # what computing a number costs, in units of reading one; measured, RBF of ten
 
 T = TypeVar("T")
@@ -188,7 +190,9 @@ class ComputedDesign(InBlocks):
 class Whitened(InBlocks):
     """X R⁻ᵀ for a lower triangle R, as an operator on the unchanged X.
 
-    Products take a triangular solve with a vector; only sums of squares take one with every row.
+    Products take a triangular solve with a vector. Sums of squares are those of X with R⁻¹ on
+    either side, unless R is so close to singular that digits would be lost: then every row takes
+    a solve.
     """
 
     def __init__(self, inner: Design, triangle: Array) -> None:
@@ -214,6 +218,30 @@ class Whitened(InBlocks):
         """The inner blocks, each row multiplied by R⁻ᵀ."""
         for block in self.inner.blocks():
             yield Block(block.rows, self._inwards(dense_block(block.matrix).T).T)
+
+    def gram(self, h: Array, columns: IntArray | None = None) -> Array:
+        """R⁻¹ (Xᵀ diag(h) X) R⁻ᵀ."""
+        if columns is not None or not self._well_conditioned:
+            return super().gram(h, columns)
+        return self._either_side(self.inner.gram(h))
+
+    def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
+        """The same of centred columns, and R⁻¹ times their means."""
+        if columns is not None or not self._well_conditioned:
+            return super().covariance(h, columns)
+        found = self.inner.covariance(h)
+        return Covariance(self._either_side(found.matrix), self._inwards(found.mean))
+
+    def _either_side(self, matrix: Array) -> Array:
+        """R⁻¹·matrix·R⁻ᵀ of a symmetric matrix, symmetric to the last digit."""
+        found = self._inwards(self._inwards(matrix).T)
+        return np.asarray(0.5 * (found + found.T))
+
+    @cached_property
+    def _well_conditioned(self) -> bool:
+        """Whether ‖R‖²·‖R⁻¹‖² is small, by norms that are at least these."""
+        root = float(np.linalg.norm(self.triangle)) * float(np.linalg.norm(self._inverse))
+        return root * root <= _WELL * self.shape[1]  # these norms are up to √columns times larger
 
     def images(self, matrix: Array) -> Iterator[Block]:
         """The rows of X R⁻ᵀ·matrix, from products with the inner columns."""
@@ -247,8 +275,12 @@ class Whitened(InBlocks):
 
     def slope_sizes(self, sizes: Array) -> Array:
         """Sizes of the sums R⁻¹(Xᵀu), in which more may cancel than in Xᵀu."""
-        inverse = np.abs(self._inwards(np.eye(self.shape[1])))
-        return np.maximum(sizes, inverse @ self._inner_sizes)
+        return np.maximum(sizes, np.abs(self._inverse) @ self._inner_sizes)
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """R⁻¹."""
+        return self._inwards(np.eye(self.shape[1]))
 
     @cached_property
     def _inner_sizes(self) -> Array:

@@ -85,13 +85,16 @@ class Nystrom(LowRank):
     def fitted_rows(self, X: Any, y: Any, weights: Array | None, memory: float) -> Any:
         """φ̂(X) of a map that is fitted here; computed on demand if memory has no room for it."""
         x = self._bound_rows(X, weights)
-        found = self._learnt(x)
+        found = self._learnt(x, memory)
         if found is None or found.nbytes > memory:
             return self.on_demand(x, memory)
         return found
 
-    def _learnt(self, x: Any) -> Array | None:
-        """The landmarks, from all rows or from some, and the features if memory has room."""
+    def _learnt(self, x: Any, memory: float = MEMORY) -> Array | None:
+        """The landmarks, from all rows or from some, and the features if memory has room.
+
+        Which rows are the landmarks does not depend on the memory.
+        """
         n, rng = count(x), check_random_state(self.random_state)
         rank = min(n, int(self.rank))
         formed = 8.0 * n * rank <= MEMORY
@@ -104,7 +107,7 @@ class Nystrom(LowRank):
             self.pivots_ = some[self.pivots_]
         for name in ("remainder_", "sizes_"):  # those of some rows
             self.__dict__.pop(name, None)
-        return self._formed(x) if formed else None
+        return self._formed(x) if formed and 8.0 * n * self.rank_ <= memory else None
 
     def _of_pool(self, pool: Any, rank: int, rng: np.random.RandomState) -> Array:
         """Landmarks from these rows, and the features of the rows."""
