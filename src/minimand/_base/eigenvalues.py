@@ -14,7 +14,8 @@ def largest_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """The ``count`` largest eigenvalues of a symmetric matrix, ascending, and eigenvectors.
 
     LAPACK's method for some of the eigenvectors can fail where many eigenvalues are equal, as
-    those of a kernel matrix that is almost the identity; all of them are computed then.
+    those of a kernel matrix that is almost the identity: it says so, or finds too few of them and
+    does not. All of them are computed then.
     """
     side = matrix.shape[0]
     count = min(count, side)
@@ -25,6 +26,8 @@ def largest_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
             matrix, subset_by_index=[side - count, side - 1], check_finite=False
         )
     except linalg.LinAlgError:
+        values, vectors = np.zeros(0), np.zeros((side, 0))
+    if values.size < count:
         values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
         values, vectors = values[-count:], np.ascontiguousarray(vectors[:, -count:])
     return values, vectors
@@ -41,5 +44,7 @@ def largest_eigenvalues(matrix: Array, count: int) -> Array:
             matrix, subset_by_index=[side - count, side - 1], check_finite=False
         )
     except linalg.LinAlgError:
+        found = np.zeros(0)
+    if found.size < count:
         found = linalg.eigvalsh(matrix, driver="evd", check_finite=False)[-count:]
     return np.asarray(found)
