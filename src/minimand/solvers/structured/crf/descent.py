@@ -2,7 +2,8 @@
 
 Quasi-Newton steps (L-BFGS) in a metric made of the curvature of single labels come first; near the
 optimum Newton steps follow, whose equations are solved by conjugate gradients in the same metric.
-With an l1 part both keep every step in the orthant of its signs, so that weights become zero.
+With an l1 part both keep every step in the orthant of its signs, so that weights become zero, until
+so much was spent that the curvature of all weights that move costs no more.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..course import Course, Trained
 from .metric import Metric
 from .penalised import ChainPoint, Model, ScoredPoint
 from .steps import LimitedMemory, newton_direction, search
+from .support import MOST, support, support_step
 
 LARGEST = 1e9  # bytes of what is kept beside the data if there is no limit; safeguard
 _PAIRS = 40  # steps that L-BFGS remembers; measured on OCR words
@@ -71,10 +73,13 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
             memory.fit(metric)
             refresh = max(4, (3 if metric.sound else 2) * iteration)  # it changes ever more slowly
         near = point.gap <= _NEAR * course.scale and metric.close
-        newton = model.curved and (near or (problem.l1 > 0 and slow))
-        if newton:
-            point = _with_scores(model, point)
-        new = _newton_step(model, point, metric, course) if newton else None
+        new = None
+        if model.curved and (near or (problem.l1 > 0 and slow)):
+            scored = point = _with_scores(model, point)
+            new = _support_step(model, scored, metric, course) if problem.l1 else None
+            if new is None:  # products belong to the last point made, which a failed step changed
+                scored = model.scored(point.w) if problem.l1 else scored
+                new = _newton_step(model, scored, metric, course)
         if new is None:
             new = _quasi_newton_step(model, point, metric, memory)
         if new is None:
@@ -97,6 +102,20 @@ def _change(point: ChainPoint, new: ChainPoint) -> Array:
     change = new.slope - point.slope
     change += point.problem.l2 * (new.w - point.w)
     return change
+
+
+def _support_step(
+    model: Model, point: ScoredPoint, metric: Metric, course: Course
+) -> ChainPoint | None:
+    """The point after a step with the curvature of all weights that move.
+
+    None if it fails, or if that curvature would cost more than all passes before.
+    """
+    chosen = support(point, metric)
+    spent = course.problem.meter.passes
+    if not 0 < chosen.size <= MOST or chosen.size > spent:
+        return None
+    return support_step(model, point, chosen, course.control.target)
 
 
 def _newton_step(
