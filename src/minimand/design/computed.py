@@ -241,7 +241,7 @@ class Whitened(InBlocks):
     def _well_conditioned(self) -> bool:
         """Whether ‖R‖²·‖R⁻¹‖² is small, by norms that are at least these."""
         root = float(np.linalg.norm(self.triangle)) * float(np.linalg.norm(self._inverse))
-        return root * root <= _WELL * self.shape[1]  # these norms are up to √columns times larger
+        return root * root <= _WELL  # these norms are up to √columns times larger
 
     def images(self, matrix: Array) -> Iterator[Block]:
         """The rows of X R⁻ᵀ·matrix, from products with the inner columns."""
