@@ -14,35 +14,24 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from . import (
-    compare,
-    kinks,
-    machine,
-    memory,
-    multinomial,
-    paths,
-    peers,
-    problems,
-    several,
-    small,
-    stochastic,
-    tuning,
-)
-from .problem import Problem
-from .report import Results, markdown
+from . import peers
+from .measures import compare, machine, memory, small, stochastic
+from .pages.report import Results, markdown
+from .problems import kinks, multinomial, paths, several, single, tuning
+from .problems.base import Problem
 
 HERE = Path(__file__).resolve().parent
 SMALL, MEMORY = "small", "memory"
 SYNTHETIC = (
-    problems.SYNTHETIC
+    single.SYNTHETIC
     | kinks.SYNTHETIC
     | paths.SYNTHETIC
     | tuning.SYNTHETIC
     | multinomial.SYNTHETIC
     | several.SYNTHETIC
 )
-FROM_FOLDER = problems.REAL | multinomial.REAL | several.REAL
-REAL = [*problems.REAL, *paths.REAL, *multinomial.REAL, *several.REAL]
+FROM_FOLDER = single.REAL | multinomial.REAL | several.REAL
+REAL = [*single.REAL, *paths.REAL, *multinomial.REAL, *several.REAL]
 STOCHASTIC = [*stochastic.SYNTHETIC, *stochastic.REAL]
 NAMES = [*SYNTHETIC, *REAL, *STOCHASTIC, SMALL, MEMORY]
 CAP, QUICK_CAP = 60.0, 10.0  # seconds a peer may take for one fit, or one path

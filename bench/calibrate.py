@@ -20,7 +20,7 @@ from minimand.canonical import RowDual
 from minimand.design import as_design
 from minimand.solvers.costs import RATES
 
-from .synthetic import documents
+from .problems.synthetic import documents
 
 _REPEATS = 5  # of which the fastest counts
 _FAR = 2.0  # factor between a rate of the file and of the machine that is marked

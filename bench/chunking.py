@@ -23,7 +23,7 @@ import numpy as np
 import minimand as mm
 from minimand.estimators.labelers.tokens import learn
 
-from .tables import Tables
+from .pages.tables import Tables
 
 C2 = 1.0  # CRFsuite's default
 

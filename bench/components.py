@@ -18,9 +18,9 @@ from sklearn.neighbors import kneighbors_graph
 
 import minimand as mm
 
-from .page import Page
-from .problem import Array
-from .problems import SEED
+from .pages.page import Page
+from .problems.base import Array
+from .problems.single import SEED
 
 
 class Case(NamedTuple):

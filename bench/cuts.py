@@ -14,8 +14,8 @@ from sklearn.datasets import make_blobs
 
 import minimand as mm
 
-from .page import Page
-from .timing import clock
+from .measures.timing import clock
+from .pages.page import Page
 
 
 def cuts(n: int, d: int, k: int) -> list[str]:

@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 import minimand as mm
 from minimand.sklearn import SVC
 
-from .machine import machine
+from .measures.machine import machine
 
 ROUNDS = 5  # of relabelling; convention of this table
 CANDIDATES = {"C": [0.01, 0.1, 1.0, 10.0]}  # of the normalised kernel

@@ -22,8 +22,8 @@ from minimand.reverse.kmeans.lloyd import Lloyd
 from minimand.reverse.kmeans.rows import Rows
 from minimand.reverse.kmeans.seeding import plus_plus_rows
 
-from .page import Page
-from .timing import Lap
+from .measures.timing import Lap
+from .pages.page import Page
 
 ITERATIONS = 100
 

@@ -17,10 +17,10 @@ import numpy as np
 
 import minimand as mm
 
-from . import synthetic
-from .problem import Array
-from .problems import SEED
-from .timing import clock
+from .measures.timing import clock
+from .problems import synthetic
+from .problems.base import Array
+from .problems.single import SEED
 
 _GAP = 1e-5  # relative
 _MORE = 1.2  # ratio of the numbers of steps that are tried

@@ -20,7 +20,7 @@ from scipy import ndimage
 
 from minimand.sklearn import SVC
 
-from .machine import machine
+from .measures.machine import machine
 
 SIDE = 28
 TOL = 1e-3  # relative gap of every pair of digits; convention of this table

@@ -27,10 +27,10 @@ from sklearn.pipeline import make_pipeline
 
 import minimand as mm
 
-from .problem import Array
-from .problems import SEED
-from .tables import Tables
-from .timing import Lap, clock
+from .measures.timing import Lap, clock
+from .pages.tables import Tables
+from .problems.base import Array
+from .problems.single import SEED
 
 _COLUMNS, _TAU, _NEW, _BLOCK = 10, 3.0, 20_000, 20_000
 

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 import minimand as mm
 
-from .tables import Tables
+from .pages.tables import Tables
 
 STRENGTHS = (1.0, 10.0, 100.0)  # alpha times the number of words, or of letters
 C2 = 1.0  # CRFsuite's default

@@ -15,10 +15,13 @@ import minimand as mm
 
 pytest.importorskip("bench", reason="run from the root of the checkout")
 
-from bench import joint, kinks, losses, paths, peers, readme, report, stochastic, tuning
-from bench.judge import Model, dual, judge_of, primal, scale
-from bench.problem import Problem
-from bench.timing import Lap, OverCap, best_of, climb, clock
+from bench import peers, readme
+from bench.measures import joint, losses, stochastic
+from bench.measures.judge import Model, dual, judge_of, primal, scale
+from bench.measures.timing import Lap, OverCap, best_of, climb, clock
+from bench.pages import report
+from bench.problems import kinks, paths, tuning
+from bench.problems.base import Problem
 
 PARAMETERS = {
     "quantile": 0.75,
@@ -281,7 +284,7 @@ def test_everyday_sizes_are_compared_at_defaults(monkeypatch):
 
 
 def test_pages_of_scripts_are_written_row_by_row(monkeypatch, tmp_path, capsys):
-    from bench.page import Page
+    from bench.pages.page import Page
 
     out = tmp_path / "page.md"
     monkeypatch.setattr("sys.argv", ["bench", "--quick", "--repeats", "2", "--out", str(out)])

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("bench", reason="run from the root of the checkout")
 
-from bench import several
-from bench.judge import Model, judge_of, primal
-from bench.problem import Problem
+from bench.measures.judge import Model, judge_of, primal
+from bench.problems import several
+from bench.problems.base import Problem
 
 WORDS = "small"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import machine
+from ..measures import machine
 from . import drop_ins, natives, searches
 from .cells import Cell, Turns
 from .data import Data, problems

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..timing import OverCap, limit
+from ..measures.timing import OverCap, limit
 
 SMALL = 2000  # rows, from which the target is stricter
 TARGETS = 1.3, 1.0  # ratios: below so many rows, and from there on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from .. import machine
+from ..measures import machine
 from .cells import SMALL, TARGETS, Cell
 
 MEDIAN = 0.4  # target of the median of all cells

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 
-from ..judge import Model
-from ..problem import Problem
+from ..measures.judge import Model
+from ..problems.base import Problem
 from .base import Peer, decades
 from .elsewhere import fit_elsewhere
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from ..judge import Model
-from ..problem import Problem
+from ..measures.judge import Model
+from ..problems.base import Problem
 
 Fit = Callable[[Problem, float], Any]  # a Model; for cross-validation, a Tuning
 

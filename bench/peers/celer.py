@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from celer import Lasso, LassoCV, celer_path
 
-from ..judge import Model
-from ..problem import Problem
+from ..measures.judge import Model
+from ..problems.base import Problem
 from .base import PATH_TOLS, Peer, as_model, as_path
 from .sklearn import lasso_cv
 

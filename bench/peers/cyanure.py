@@ -6,8 +6,8 @@ import os
 
 from cyanure.estimators import Classifier
 
-from ..judge import Model
-from ..problem import Problem
+from ..measures.judge import Model
+from ..problems.base import Problem
 from .base import Peer, affordable_epochs, as_model, one_versus_rest
 
 _TRIAL = 20  # epochs that are timed: nothing but their number stops it

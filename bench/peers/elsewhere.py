@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..judge import Model
-from ..problem import Problem
-from ..timing import Lap
+from ..measures.judge import Model
+from ..measures.timing import Lap
+from ..problems.base import Problem
 from .base import as_model, as_path
 
 

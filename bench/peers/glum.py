@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from glum import GeneralizedLinearRegressor
 
-from ..judge import Model
-from ..problem import Problem
+from ..measures.judge import Model
+from ..problems.base import Problem
 from .base import PATH_TOLS, Peer, as_model, as_path
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sklearnex.linear_model import LogisticRegression, Ridge
 
-from ..judge import Model
-from ..problem import Problem
+from ..measures.judge import Model
+from ..problems.base import Problem
 from .base import Peer, as_model
 
 _DIRECT = (1e-6,)  # a direct method hears no tol

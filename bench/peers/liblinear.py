@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from liblinear import liblinear as binding
 
-from ..judge import Model
-from ..problem import Problem
+from ..measures.judge import Model
+from ..problems.base import Problem
 from .base import Fit, Peer, as_model, decades, each_alpha
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 import minimand as mm
 
-from ..judge import Model
-from ..problem import Array, Problem
-from ..tuning import Tuning, best_index
+from ..measures.judge import Model
+from ..problems.base import Array, Problem
+from ..problems.tuning import Tuning, best_index
 from .base import as_model, as_path
 
 _FAMILIES = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..judge import Model
-from ..problem import Problem
+from ..measures.judge import Model
+from ..problems.base import Problem
 from .base import Peer, decades
 from .elsewhere import READ_IN_R, fit_elsewhere, require_r
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from rehline import ReHLine_solver
 
-from ..judge import Model
-from ..problem import Array, Problem
+from ..measures.judge import Model
+from ..problems.base import Array, Problem
 from .base import Peer, as_model, decades
 
 _EPOCHS = 3000  # nothing but their number stops it

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression, MultiTaskLasso
 from sklearn.svm import LinearSVC
 
-from ..judge import Model
 from ..low_rank import Fista
-from ..problem import Array, Problem
+from ..measures.judge import Model
+from ..problems.base import Array, Problem
 from .base import PATH_TOLS, Peer, affordable_epochs, decades
 
 _ITERATIONS = 100000

@@ -12,8 +12,8 @@ from skglm.penalties import L1, WeightedGroupL2
 from skglm.solvers import GroupBCD, GroupProxNewton, ProxNewton
 from skglm.utils.data import grp_converter
 
-from ..judge import Model
-from ..problem import Problem
+from ..measures.judge import Model
+from ..problems.base import Problem
 from .base import PATH_TOLS, Peer, as_model, as_path
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import Lasso, LassoCV, LogisticRegression, Ridge, enet_path
 
-from ..judge import Model
-from ..problem import Problem
-from ..tuning import Tuning, best_index, watched
+from ..measures.judge import Model
+from ..problems.base import Problem
+from ..problems.tuning import Tuning, best_index, watched
 from .base import (
     PATH_TOLS,
     Fit,

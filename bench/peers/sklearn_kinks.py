@@ -7,9 +7,9 @@ from typing import Any
 from sklearn.linear_model import QuantileRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
-from ..judge import Model
-from ..problem import Problem
-from ..timing import OverCap
+from ..measures.judge import Model
+from ..measures.timing import OverCap
+from ..problems.base import Problem
 from .base import Fit, Peer, as_model, decades
 
 _EPOCHS = 1000

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from vowpalwabbit import Workspace
 
-from ..problem import Array
+from ..problems.base import Array
 
 _CACHES: dict[int, Path] = {}  # by the matrix
 

@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.linear_model import Lasso, LogisticRegression
 from threadpoolctl import ThreadpoolController
 
+from ..pages.report import Check
+from ..peers.minimand import estimator
+from ..problems.base import TARGET, Array, Problem
+from ..problems.single import alpha_max
 from .fresh import fresh
 from .judge import Judge, Model, judge_of
-from .peers.minimand import estimator
-from .problem import TARGET, Array, Problem
-from .problems import alpha_max
-from .report import Check
 from .timing import clock
 
 _RATIO, _FIRST, _IMPORT = 2.0, 0.1, 0.2

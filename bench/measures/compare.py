@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..peers import minimand
+from ..peers.base import Peer, single_threaded
+from ..problems.base import Problem
+from ..problems.tuning import tuning_judge_of
 from .judge import Model, judge_of
-from .peers import minimand
-from .peers.base import Peer, single_threaded
-from .problem import Problem
 from .timing import Climb, Lap, OverCap, best_of, climb, clock
-from .tuning import tuning_judge_of
 
 OURS = "minimand"
 ALONE = " (1 thread)"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import real, synthetic
-from .problem import Array, Problem
-from .problems import SEED, alpha_max
+from .base import Array, Problem
+from .single import SEED, alpha_max
 
 SQUARED = ("celer path", "skglm path", "sklearn path")
 LASSO = (*SQUARED, "adelie path", "glmnet path")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from .machine import busy, machine
+from ..measures.machine import busy, machine
 from .page import line
 
 

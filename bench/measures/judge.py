@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..problems.base import Array, Problem
 from . import joint
-from .problem import Array, Problem
 from .timing import Lap
 
 REFERENCE = 1e-4  # tol of the reference, in terms of the gap asked for
@@ -77,7 +77,7 @@ class Judge:
 
 def judge_of(problem: Problem) -> Judge:
     """Fit the reference and read the bounds off its dual points."""
-    from .peers.minimand import fit
+    from ..peers.minimand import fit
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

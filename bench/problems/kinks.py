@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import synthetic
-from .problem import TARGET, Array, Problem
-from .problems import SEED, labelled_documents
+from .base import TARGET, Array, Problem
+from .single import SEED, labelled_documents
 
 NO_INTERCEPT = "No intercept for anyone: the peers penalise theirs."
 HIGHS = ("sklearn highs", "sklearn highs-ipm", "quantreg lasso")

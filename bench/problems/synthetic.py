@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .problem import Array
+from .base import Array
 
 
 def sparse_normal(n: int, d: int, per_row: int, rng: np.random.Generator) -> Any:

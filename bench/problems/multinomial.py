@@ -8,7 +8,7 @@ from pathlib import Path
 from sklearn.datasets import load_digits
 
 from . import real
-from .problem import Problem
+from .base import Problem
 
 PEERS = ("sklearn lbfgs", "sklearn newton-cg", "cyanure")
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn import linear_model
 
-from . import real, synthetic
-from .problem import Array
-from .problems import SEED, labelled_documents
-from .report import Epochs
+from ..pages.report import Epochs
+from ..problems import real, synthetic
+from ..problems.base import Array
+from ..problems.single import SEED, labelled_documents
 from .timing import clock
 
 _EPOCHS = 4
@@ -99,7 +99,7 @@ MAKERS: dict[str, Callable[[int | None, int], Any]] = {
     SKLEARN: _theirs,
 }
 try:
-    from .peers.vowpal import VowpalWabbit
+    from ..peers.vowpal import VowpalWabbit
 
     MAKERS[VOWPAL] = VowpalWabbit
 except ImportError:

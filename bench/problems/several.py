@@ -21,10 +21,10 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 from sklearn.datasets import load_digits
 
+from ..measures.judge import Model
 from . import real, synthetic
-from .judge import Model
-from .problem import Array, Problem
-from .problems import SEED
+from .base import Array, Problem
+from .single import SEED
 
 _ROUNDS = 300  # of balancing a law of the classes; safeguard
 
@@ -228,7 +228,7 @@ def multi_task(quick: bool) -> Problem:
 
 
 def trace_norm(quick: bool) -> Problem:
-    from .low_rank import data
+    from ..low_rank import data
 
     X, Y = data(*((500, 40, 20) if quick else (5000, 200, 100)))
     centred = Y - Y.mean(axis=0)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .compare import Row, Table
-from .judge import REFERENCE
-from .machine import machine, versions
+from ..measures.compare import Row, Table
+from ..measures.judge import REFERENCE
+from ..measures.machine import machine, versions
+from ..problems.base import TARGET
 from .page import line
-from .problem import TARGET
 
 
 @dataclass(frozen=True)

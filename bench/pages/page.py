@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from . import machine
-from .timing import Lap, clock
+from ..measures import machine
+from ..measures.timing import Lap, clock
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 SPENT = 15.0  # seconds after which a call is not repeated; safeguard: a page takes some minutes
 
 

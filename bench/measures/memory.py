@@ -16,10 +16,10 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from . import problems
+from ..pages.report import Check
+from ..problems import single
+from ..problems.base import TARGET
 from .fresh import fresh
-from .problem import TARGET
-from .report import Check
 
 NAMES = ("sparse_lasso", "dense_logistic_l2", "sparse_logistic_l2", "sparse_logistic_l1")
 _LIMIT = 1.5
@@ -31,7 +31,7 @@ def checks(names: list[str], quick: bool, say: Callable[[str], None]) -> list[Ch
     found = []
     for name in names:
         options = ["--quick"] if quick else []
-        growth, size = fresh(["-m", "bench.memory", name, *options])
+        growth, size = fresh(["-m", "bench.measures.memory", name, *options])
         ours, theirs = f"{growth / 2**20:.0f} MiB", f"X: {size / 2**20:.0f} MiB"
         found.append(Check(f"peak growth, {name}", ours, theirs, growth / size, _LIMIT, "× X"))
         say(f"  {name}: {ours}, {theirs}, {growth / size:.2f}×")
@@ -87,16 +87,16 @@ def _sampled(call: Callable[[], object]) -> int:
 def main() -> None:
     """In the child: print [growth, bytes of X]."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("name", choices=sorted(problems.SYNTHETIC))
+    parser.add_argument("name", choices=sorted(single.SYNTHETIC))
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    from .peers.minimand import estimator
+    from ..peers.minimand import estimator
 
     warnings.simplefilter("ignore")
     # A small fit of the same kind first: libraries and threads are not the data's memory.
-    small = problems.SYNTHETIC[options.name](True)
+    small = single.SYNTHETIC[options.name](True)
     estimator(small, TARGET).fit(small.X, small.y)
-    problem = small if options.quick else problems.SYNTHETIC[options.name](False)
+    problem = small if options.quick else single.SYNTHETIC[options.name](False)
     del small
     fitted = estimator(problem, TARGET)
     growth = growth_of(lambda: fitted.fit(problem.X, problem.y))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from . import real, synthetic
-from .problem import Array, Problem
+from .base import Array, Problem
 
 LASSO = ("skglm", "celer", "sklearn cd")
 DENSE_L2 = (

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from .problem import Array
+from .base import Array
 
 
 def a9a(folder: Path) -> tuple[Any, Array, Any, Array]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from .losses import Array, Loss, loss_of
+from ..measures.losses import Array, Loss, loss_of
 
 if TYPE_CHECKING:
     from .several import Special

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold
 
+from ..measures.judge import Judge, Model, judge_of, primal
 from . import synthetic
-from .judge import Judge, Model, judge_of, primal
-from .problem import Array, Problem
-from .problems import SEED, alpha_max
+from .base import Array, Problem
+from .single import SEED, alpha_max
 
 PEERS = ("sklearn LassoCV", "celer LassoCV")
 _HELD_OUT = 1e-3  # relative error allowed in a held-out error

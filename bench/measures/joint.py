@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp, xlogy
 
-from .problem import Array, Problem
+from ..problems.base import Array, Problem
 
 _ROUNDS = 1000  # of balancing rows and columns; safeguard
 

@@ -1,0 +1,1 @@
+"""How results are written down: RESULTS.md, and the pages in results/."""

@@ -1,0 +1,1 @@
+"""The problems of the benchmark, by name, and the data that they are made of."""
