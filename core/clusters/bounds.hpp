@@ -19,7 +19,7 @@ inline constexpr std::size_t kChunk = 1024;      // rows sifted together; safegu
 inline constexpr std::size_t kDoubtful = 256;    // rows scored together; safeguard: fits a cache
 inline constexpr std::size_t kPacked = 1 << 15;  // numbers of rows scored together; safeguard: same
 inline constexpr float kUp = 1.0f + 4e-7f;       // factor, 3 ulp: rounding of a sum; safeguard
-inline constexpr float kDown = 1.0f - 4e-7f;
+inline constexpr float kDown = 1.0f - 4e-7f;     // the same; safeguard
 
 /// What is known of all rows, and of the centres. Scores are computed in `Tile`: in single
 /// precision for rows in double precision, too, where that tells most centres apart.
@@ -63,7 +63,7 @@ struct SearchState {
 /// Rows in doubt, and what is found out about them.
 template <class Tile>
 struct DoubtfulRows {
-  static constexpr std::size_t kRoom = kDoubtful + 8;  // lists are filled up to whole tiles
+  static constexpr std::size_t kRoom = kDoubtful + 8;  // filled up to whole tiles; derived
   std::uint8_t crossed[kChunk];
   std::uint32_t left[kChunk];  // rows that are not yet seen to be safe
   std::size_t count = 0;

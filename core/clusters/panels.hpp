@@ -33,19 +33,19 @@ template <class Scalar>
 inline constexpr std::size_t kWide = MINIMAND_VECTOR_BYTES / sizeof(Scalar);
 /// Centres of a panel: two vectors, so that six rows have their sums in twelve registers.
 template <class Scalar>
-inline constexpr std::size_t kPanel = 2 * kWide<Scalar>;
+inline constexpr std::size_t kPanel = 2 * kWide<Scalar>;  // numbers; derived
 
 template <class Matrix>
 struct TypesOf;
 template <class Real>
 struct TypesOf<DenseMatrix<Real>> {
   using Scalar = Real;
-  static constexpr std::size_t kRows = 6;  // scored at once
+  static constexpr std::size_t kRows = 6;  // scored at once; derived from registers
 };
 template <class Real, class Index>
 struct TypesOf<Compressed<Real, Index>> {
   using Scalar = Real;
-  static constexpr std::size_t kRows = 1;  // entries lie in different columns
+  static constexpr std::size_t kRows = 1;  // entries lie in different columns; definition
 };
 template <class Matrix>
 using ScalarOf = typename TypesOf<Matrix>::Scalar;

@@ -10,9 +10,10 @@
 namespace minimand {
 namespace {
 
-constexpr std::size_t kPanel = 12;    // columns of a panel: 3 vectors of 4; set by the registers
-constexpr std::size_t kSubPanel = 4;  // rows: 4 x 3 sums fill 12 of 16 registers; set by these
-constexpr std::size_t kAcross = 3 * kLanes;
+constexpr std::size_t kPanel =
+    12;  // columns of a panel: 3 vectors of 4; derived from the registers
+constexpr std::size_t kSubPanel = 4;         // rows: 4 x 3 sums fill 12 of 16 registers; derived
+constexpr std::size_t kAcross = 3 * kLanes;  // columns, 3 vectors; derived as kPanel
 constexpr std::size_t kBlockRows = 128;  // rows; safeguard: two packed panels fit the first cache
 constexpr std::size_t kPanelGroup = 8;   // packed panels; safeguard: they fit the second cache
 constexpr std::size_t kPackedPanel = kPanel * kBlockRows;

@@ -15,7 +15,7 @@
 namespace minimand {
 
 inline constexpr std::size_t kMostGroups = kMostClasses / kLanes;
-inline constexpr std::size_t kTile = 4;  // vectors of classes that are summed in one reading
+inline constexpr std::size_t kTile = 4;  // vectors of classes summed in one reading; safeguard
 
 /// Adds x_j w_j over a row, for the vectors of classes that begin at `places` of every w_j.
 template <std::size_t Count, class Row>
@@ -140,7 +140,7 @@ struct BatchAscent {
     const Lanes b = load_lanes(state.b.data() + place);
     const Lanes t = sign * (score + b) - load_lanes(problem.shift.data() + shift_at);
     // Where the objective does not depend on a row, the step is short and v becomes psi'(t).
-    constexpr double kLeast = 1e-290;
+    constexpr double kLeast = 1e-290;  // safeguard
     const Lanes curvature = at_least(mass * (problem.squares.data()[i] + bias), same_lanes(kLeast));
     double* const to = state.v.data() + at;
     const Lanes v = load_lanes(to);

@@ -5,7 +5,7 @@
 namespace minimand {
 namespace {
 
-constexpr std::size_t kCacheLine = 64;  // bytes, which two threads should not share
+constexpr std::size_t kCacheLine = 64;  // bytes, which two threads should not share; definition
 
 template <class Scalar>
 MINIMAND_INLINE double total(Wide<Scalar> x) {

@@ -358,12 +358,12 @@ class ScoreSteps {
   const ScoresPoint& point_;
   std::size_t n_, d_, k_;
   Numbers rates_, products_, trial_, gradient_, step_, l2_, bends_, db_;
+  bool by_products_;
   Numbers hessian_, gram_, first_, inverse_;
   std::vector<char> apart_;
   std::vector<float> single_;  // empty if products are in double precision
   ScoreTerms now_, next_;
   SmallSystem system_;
-  bool by_products_;
   double primal_ = 0.0;
 };
 

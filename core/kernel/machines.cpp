@@ -14,13 +14,12 @@ namespace {
 
 constexpr double kPerSample = 100.0;  // gap over violation and range, as most terms of a gap
                                       // are zero; measured on pairs of digits
-// Half and double of the next three were timed once on SVCs of digits and of six made sets.
-constexpr double kTighter = 0.3;   // factor of the violation to reach, if its gap is too large;
-                                   // safeguard: half and double differ by up to 14 %
-constexpr std::size_t kSteps = 2;  // positions per step of a round; measured: 1 and 4 take up to a
-                                   // quarter more
-constexpr std::int64_t kBetween = 10;    // steps per position between two judgements; safeguard
-constexpr std::int64_t kMost = 3000;     // steps per position; safeguard
+constexpr std::size_t kSteps = 2;  // positions per step of a round; measured on SVCs of digits and
+                                   // of six made sets: 1 and 4 take up to a quarter more
+constexpr std::int64_t kBetween = 10;  // steps per position between two judgements; measured on 13
+                                       // made sets: half takes 31 % less to 69 % more time, double
+                                       // 16 % less to 45 % more
+constexpr std::int64_t kMost = 3000;   // steps per position; safeguard
 constexpr std::int64_t kPatience = 120;  // steps per position without progress; safeguard
 constexpr double kProgress = 0.9;        // factor of the gap that counts as progress; safeguard
 constexpr std::size_t kWorkOfRow = 100;  // element operations a row of K costs, about; safeguard
@@ -59,7 +58,7 @@ class Settling {
       since = 0;
       least = std::min(least, report.gap);
       if (slow && found.steps == 0 && used == 0.0) break;  // no step is possible in this precision
-      if (!slow) aim *= kTighter;
+      if (!slow) aim *= 0.5;
     }
     std::copy_n(judge_.levels(), 2, report.levels);
     for (std::size_t k = 0; k < block_.size; ++k) {

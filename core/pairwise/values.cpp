@@ -126,7 +126,7 @@ struct Least {
 template <class Function, class Scalar, class Use>
 MINIMAND_INLINE void totals(const Scalar* x, const Scalar* z, std::size_t n, std::size_t d,
                             const Use& use) {
-  constexpr std::size_t kBlock = 4 * kLanes;  // columns with their sums in registers
+  constexpr std::size_t kBlock = 4 * kLanes;  // columns with sums in registers; derived
   std::size_t j = 0;
   for (; j + kBlock <= n; j += kBlock) {
     Lanes sum0 = {}, sum1 = {}, sum2 = {}, sum3 = {};

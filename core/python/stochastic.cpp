@@ -230,6 +230,9 @@ void bind_stochastic(nb::module_& m) {
         arg("slopes"), arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
         arg("scalars").noconvert(), arg("moves").noconvert(), arg("order").noconvert(), arg("when"),
         arg("course"), "Passes over dense rows until they no longer help; returns how they went.");
+  m.attr("MODELS_TOGETHER") = kTogether;
+  m.attr("SHARED_SCALARS") = StochasticScalars<double>::kShared;
+  m.attr("SCALARS_PER_MODEL") = StochasticScalars<double>::kPerModel;
   m.def("shuffle_rows", &shuffle_rows, arg("order"), arg("seed"),
         "Permute row numbers at random, in place.");
 }

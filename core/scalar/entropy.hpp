@@ -23,7 +23,7 @@ MINIMAND_INLINE Lanes times_log_ratio(Lanes q, Lanes difference, Lanes p, Lanes 
 
 /// The divergence of the Bernoulli law q from p = 1/(1 + e^-z), in terms of e^-|z| <= 1 only.
 MINIMAND_INLINE Lanes binary_relative_entropy(Lanes q, Lanes z) {
-  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;  // the sign bit; definition
   const Lanes zero = {};
   const Lanes one = same_lanes(1.0);
   const auto inside = (q >= zero) & (q <= one);

@@ -9,12 +9,12 @@ namespace minimand {
 /// x = n ln2 + r with |r| <= ln2/2, a Taylor polynomial for e^r, and 2^n in two factors, because
 /// n alone may leave the range of exponents although the result does not.
 MINIMAND_INLINE Lanes exponential(Lanes x) {
-  constexpr double kLog2E = 0x1.71547652b82fep+0;
+  constexpr double kLog2E = 0x1.71547652b82fep+0;  // definition
   // The high part has enough trailing zeros for n times it to be exact.
-  constexpr double kLn2High = 0x1.62e42feep-1;
-  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+  constexpr double kLn2High = 0x1.62e42feep-1;       // definition
+  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;  // the rest; definition
   // Adding this rounds to an integer and leaves that integer in the low bits.
-  constexpr double kRounder = 0x1.8p52;
+  constexpr double kRounder = 0x1.8p52;  // definition
   // Beyond these the result is infinite or zero. NaN stays.
   x = clamp(x, -746.0, 710.0);
 
@@ -35,7 +35,7 @@ MINIMAND_INLINE Lanes exponential(Lanes x) {
   const Lanes p = (p23 + r2 * p45) + r4 * high;
   const Lanes power = 1.0 + (r + r2 * p);
 
-  constexpr std::uint64_t kBias = std::uint64_t{1023} << 52;
+  constexpr std::uint64_t kBias = std::uint64_t{1023} << 52;  // of exponents; definition
   const LaneBits whole = bits_of(rounded);
   const LaneBits half = bits_of(n * 0.5 + kRounder);
   const Lanes scale = lanes_of((half << 52) + kBias);

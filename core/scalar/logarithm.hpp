@@ -12,8 +12,8 @@ namespace minimand {
 /// Sun's fdlibm, and so is the order of the sums, which keeps the error below one unit in the last
 /// place.
 MINIMAND_INLINE Lanes reduced_log(Lanes scale, Lanes f, Lanes correction) {
-  constexpr double kLn2High = 0x1.62e42feep-1;
-  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+  constexpr double kLn2High = 0x1.62e42feep-1;       // as in `exponential`; definition
+  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;  // the rest of ln 2; definition
   const Lanes s = f / (2.0 + f);
   const Lanes z = s * s;
   const Lanes w = z * z;
@@ -30,8 +30,8 @@ MINIMAND_INLINE Lanes reduced_log(Lanes scale, Lanes f, Lanes correction) {
 MINIMAND_INLINE Lanes log_one_plus(Lanes x) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  constexpr std::uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;  // the bits of sqrt(1/2)
-  constexpr std::uint64_t kBias = 1024;                    // keeps the exponent positive
+  constexpr std::uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;  // the bits of sqrt(1/2); definition
+  constexpr std::uint64_t kBias = 1024;  // keeps the exponent positive; definition
 
   // 1 + x = 2^scale (1 + f) with f around zero; `lost` is what rounding took from 1 + x.
   const Lanes u = 1.0 + x;
@@ -56,8 +56,8 @@ MINIMAND_INLINE Lanes log_one_plus(Lanes x) {
 
 /// log(x) for 0 < x < infinity, subnormal numbers included, without a branch.
 MINIMAND_INLINE Lanes logarithm(Lanes x) {
-  constexpr std::uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;  // the bits of sqrt(1/2)
-  constexpr std::uint64_t kBias = 1024;                    // keeps the exponent positive
+  constexpr std::uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;  // the bits of sqrt(1/2); definition
+  constexpr std::uint64_t kBias = 1024;  // keeps the exponent positive; definition
   const auto subnormal = x < 0x1p-1022;
   const Lanes u = select(subnormal, x * 0x1p54, x);
   const LaneBits bits = bits_of(u);

@@ -11,7 +11,7 @@ namespace minimand {
 class LogisticPoint {
  public:
   MINIMAND_INLINE LogisticPoint(Lanes score, Lanes label) {
-    constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+    constexpr std::uint64_t kSign = std::uint64_t{1} << 63;  // the sign bit; definition
     label_ = label;
     margin_ = label * score;
     e_ = exponential(lanes_of(bits_of(margin_) | kSign));

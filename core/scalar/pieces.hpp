@@ -39,7 +39,7 @@ struct Pieces {
   }
 
   /// Parts of a sweep after each of which the gap is checked: one, the whole sweep.
-  static constexpr int kParts = 1;
+  static constexpr int kParts = 1;  // safeguard
 
   std::span<const double> knots;
   std::span<const double> slopes;

@@ -15,7 +15,7 @@ double least_ratio(std::span<const double> v, std::span<const double> limit);
 
 namespace {
 
-constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;  // the sign bit; definition
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 MINIMAND_INLINE Lanes absolute(Lanes x) { return lanes_of(bits_of(x) & ~kSign); }

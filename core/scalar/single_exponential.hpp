@@ -22,13 +22,13 @@ MINIMAND_INLINE void store_singles(float* target, Singles values) {
 /// e^x for x <= 0 within two units in the last place of float32, without a branch; 0 below the
 /// least normal number. As `exponential`, with a shorter polynomial.
 MINIMAND_INLINE Singles exponential_below_one(Singles x) {
-  constexpr float kLog2E = 0x1.715476p+0f;
+  constexpr float kLog2E = 0x1.715476p+0f;  // definition
   // The high part has enough trailing zeros for n times it to be exact.
-  constexpr float kLn2High = 0x1.63p-1f;
-  constexpr float kLn2Low = -0x1.bd0106p-13f;
+  constexpr float kLn2High = 0x1.63p-1f;       // definition
+  constexpr float kLn2Low = -0x1.bd0106p-13f;  // the rest; definition
   // Adding this rounds to an integer and leaves that integer in the low bits.
-  constexpr float kRounder = 0x1.8p23f;
-  constexpr float kLeast = -87.3f;  // e^x is a normal number above it; definition
+  constexpr float kRounder = 0x1.8p23f;  // definition
+  constexpr float kLeast = -87.3f;       // e^x is a normal number above it; definition
 
   const Singles zero = {};
   const auto vanishes = x < kLeast;

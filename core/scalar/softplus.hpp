@@ -17,7 +17,7 @@ struct Softplus {
   std::size_t most_threads() const { return std::numeric_limits<std::size_t>::max(); }
 
   /// Parts of a sweep after each of which the gap is checked: two, since the gap falls steadily.
-  static constexpr int kParts = 2;
+  static constexpr int kParts = 2;  // safeguard
 
   /// psi', psi'' and psi''' at a point, or at one point a lane.
   struct Derivatives {

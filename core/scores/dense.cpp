@@ -20,8 +20,8 @@ struct DensePatch {
 
 namespace {
 
-constexpr std::size_t kRows = 4;       // rows that share the load of a table; fits the registers
-constexpr std::size_t kChunk = 3;      // vectors of a padded row that are summed at once; likewise
+constexpr std::size_t kRows = 4;   // rows that share the load of a table; derived from registers
+constexpr std::size_t kChunk = 3;  // vectors of a padded row that are summed at once; derived, too
 constexpr std::size_t kColumns = 512;  // columns of a patch; safeguard: its tables stay in a cache
 constexpr std::size_t kNumbers = 32768;  // in the rows of a patch; safeguard: they do too
 

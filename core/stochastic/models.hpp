@@ -9,7 +9,8 @@
 // or eight of them. Every formula is written once for both.
 namespace minimand {
 
-inline constexpr std::size_t kTogether = 8;  // models of a group; doubles of a cache line
+inline constexpr std::size_t kTogether =
+    8;  // models of a group; definition: doubles of a cache line
 typedef double Many __attribute__((vector_size(kTogether * sizeof(double))));
 
 template <class V>

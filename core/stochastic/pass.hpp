@@ -73,8 +73,9 @@ struct StochasticOptions {
 /// Models of a group share the first ones, since all of them take every step.
 template <class V>
 struct StochasticScalars {
-  static constexpr std::size_t kShared = 7;
-  static constexpr std::size_t kSize = kShared + 4 * kModels<V>;
+  static constexpr std::size_t kShared = 7;    // numbers, from steps() to last(); definition
+  static constexpr std::size_t kPerModel = 4;  // numbers, at(0) to at(3); definition
+  static constexpr std::size_t kSize = kShared + kPerModel * kModels<V>;
   double* numbers;
 
   MINIMAND_INLINE double& steps() const { return numbers[0]; }         // t

@@ -29,10 +29,10 @@ struct Graphs {
 };
 
 /// Labels that fit the keys of `path_counts`.
-inline constexpr std::int64_t kMostLabels = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMostLabels = std::int64_t{1} << 20;  // definition
 
 /// The largest subgraphs that are counted; those of `size` nodes have size! numberings to compare.
-inline constexpr std::size_t kLargestSubgraph = 5;
+inline constexpr std::size_t kLargestSubgraph = 5;  // convention
 
 /// Records (graph, smaller label, larger label, distance, number of pairs of nodes), one per kind
 /// of pair and graph. Pairs without a path between them are not counted.

@@ -7,7 +7,7 @@
 namespace minimand {
 namespace {
 
-constexpr int kLabelBits = 20, kDistanceBits = 24;
+constexpr int kLabelBits = 20, kDistanceBits = 24;  // bits of a key; definition
 static_assert(std::int64_t{1} << kLabelBits == kMostLabels);
 
 /// A breadth-first search from every node of a graph.

@@ -32,7 +32,7 @@ class Places {
   }
   std::int64_t next(std::int64_t place) const { return next_[static_cast<std::size_t>(place)]; }
 
-  static constexpr std::int64_t kNone = -1;
+  static constexpr std::int64_t kNone = -1;  // no place; definition
 
  private:
   std::vector<std::int64_t> first_, next_;

@@ -8,15 +8,16 @@
 namespace minimand {
 namespace {
 
-constexpr std::size_t kTogether = 4;  // rows that join share every load of the factor
+constexpr std::size_t kTogether = 4;  // rows that join share every load of the factor; safeguard
 
 // Shares of a column's own square: below the first (times the size of S) a pivot is taken for
 // rounding, and the second is then added to it. Safeguards.
 constexpr double kRounding = 2e-12;
 constexpr double kCaution = 1e-8;
 
-constexpr double kNear = 2.0;    // ratio of l2 up to which a factor is taken to help; a safeguard
-constexpr std::size_t kFew = 8;  // rotations of so many rows cost as much as a row that joins
+constexpr double kNear = 2.0;  // ratio of l2 up to which a factor is taken to help; a safeguard
+constexpr std::size_t kFew =
+    8;  // rotations of rows that cost as much as a row that joins; estimate
 
 /// Solves rows[r] = rows[r] L^-T in place over the first `size` columns, for kTogether rows.
 MINIMAND_INLINE void substitute(const double* lower, std::size_t room, std::size_t size,

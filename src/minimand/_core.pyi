@@ -408,6 +408,9 @@ def improve_rows(
 # 1 logistic, 2 given), pieces, slopes given, left at kinks; rows: sign, shift, weight, order;
 # penalty: l1, l2; options: eta, t0, power, tick, average_from, average_power, the intercept's share
 # of a step, its largest step, whether to add up what rows pay, whether to rescale coefficients.
+MODELS_TOGETHER: int  # models of a group, whose numbers are adjacent
+SHARED_SCALARS: int  # numbers that the models of a group share, before their own
+SCALARS_PER_MODEL: int
 _Slopes = tuple[int, _Pieces, _Vector, bool]
 _LearnedRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
 _StepOptions = tuple[float, float, float, float, float, float, float, float, bool, bool]

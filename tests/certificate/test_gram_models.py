@@ -59,23 +59,17 @@ def test_the_gap_from_sums_is_that_of_the_data_plus_a_little(
     )
     models = GramModels(problem, sums(problem))
     charges = models.charges(coefs)
-    for w, charge, found in zip(coefs, charges, models.findings([problem] * 3, coefs)):
+    for i, (charge, found) in enumerate(zip(charges, models.findings([problem] * 3, coefs))):
         exact = judge(problem, found.point.scored)
         noise = 1e-12 * exact.primal
         assert found.primal == pytest.approx(exact.primal, rel=1e-9)
         # The referee may know a better dual point than the residuals, never a worse one.
         assert found.gap >= exact.gap - noise
         np.testing.assert_allclose(found.slope, exact.slope, atol=1e-9 * np.abs(X).max() ** 2)
-        assert (
-            found.gap <= exact.gap + 3 * charge + noise
-            or exact.gap >= 0.9 * problem.scale
-            or (found.gap <= exact.primal + charge)
-            # Any dual point is legal under a ridge: the referee scales it, the sums do not.
-            or (penalty == "l2" and exact.gap > 1e-6 * problem.scale)
-        )
+        if i == 2:  # at the optimum no dual point is better than the residuals
+            assert found.gap <= exact.gap + 3 * charge + noise
         assert found.mean_loss == pytest.approx(problem.mean_loss(found.point.z), rel=1e-8)
         assert charge <= found.rounding(problem)
-        assert w is not None
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 
 import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from .threads import one_blas_thread
+from .threads import lapack_threads
 from .typing import Array
 
 EPS = float(np.finfo(float).eps)
-# Sides of matrices between which LAPACK runs on one thread; measured: on a busy machine its threads
-# wait for each other, and a Cholesky of side 900 took 120 ms instead of 10.
-_SMALL, _LARGE = 64, 2000
+_LARGE = 2000  # side, from which two more matrices of it are too many; safeguard: 64 MB
 
 Solve = Callable[[Array], Array]  # of one right side, or of several as columns
 
@@ -43,7 +40,7 @@ def _cholesky(scaled: Array) -> tuple[Array, bool]:
     The upper triangle of a C-ordered matrix is the lower one of its transpose, which is in LAPACK's
     (Fortran) order.
     """
-    with one_blas_thread() if _SMALL < len(scaled) < _LARGE else nullcontext():
+    with lapack_threads(len(scaled)):
         factor, failed = lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
     return factor, bool(failed)
 
@@ -91,7 +88,7 @@ def pseudo_inverse(matrix: Array, rank: float | None = None) -> Solve:
     ``rank`` is the share of the largest eigenvalue, below which one counts as zero.
     """
     scaled, size = _scaled(matrix)
-    with one_blas_thread() if _SMALL < size.size < _LARGE else nullcontext():
+    with lapack_threads(size.size):
         values, vectors = linalg.eigh(scaled, check_finite=False)
     rank = size.size * EPS if rank is None else rank
     keep = values > values.max(initial=0.0) * rank
@@ -107,7 +104,8 @@ def pseudo_inverse(matrix: Array, rank: float | None = None) -> Solve:
 def eigenvectors(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of a symmetric matrix, which is overwritten.
 
-    By divide and conquer, three quarters of the time, unless its two further matrices are large.
+    Divide and conquer takes three quarters of the time of the other method. It needs memory for two
+    more matrices, so a large matrix goes to the other one.
     """
     driver = "evd" if len(matrix) < _LARGE else "evr"
     values, vectors = linalg.eigh(matrix, overwrite_a=True, check_finite=False, driver=driver)
@@ -121,7 +119,7 @@ def shifted_solutions(matrix: Array, right: Array, shifts: Array) -> Array:
     of an eigendecomposition. That is used only if rounding leaves T + s·1 indefinite.
     """
     n = right.size
-    with one_blas_thread() if _SMALL < n < _LARGE else nullcontext():
+    with lapack_threads(n):
         if n > 2:
             found = _by_tridiagonal(matrix, right, shifts)
             if found is not None:

@@ -15,7 +15,7 @@ import math
 import os
 import sys
 import threading
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,15 @@ from .. import _core
 __all__ = [
     "CoreController",
     "get_num_threads",
+    "lapack_threads",
     "one_blas_thread",
     "one_core_thread",
     "processor_quota",
 ]
+
+# Sides of matrices between which LAPACK runs on one thread; measured: on a busy machine its threads
+# wait for each other, and a Cholesky of side 900 took 120 ms instead of 10.
+_SMALL, _LARGE = 64, 2000
 
 get_num_threads = _core.get_num_threads
 
@@ -206,6 +211,11 @@ def one_blas_thread() -> AbstractContextManager[None]:
     were measured to be ten times slower on a busy one.
     """
     return _BLAS_LIMIT.held()
+
+
+def lapack_threads(side: int) -> AbstractContextManager[None]:
+    """One thread for LAPACK on a matrix of a medium side; else as many as it has."""
+    return one_blas_thread() if _SMALL < side < _LARGE else nullcontext()
 
 
 def one_core_thread() -> AbstractContextManager[None]:

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from .._base.eigenvalues import largest_eigenvalues
 from .._base.linear_system import EPS
-from .._base.threads import one_blas_thread
+from .._base.threads import lapack_threads, one_blas_thread
 from .._base.typing import Array
 from .._base.watch import reason
 from ..design import as_design
@@ -29,7 +29,6 @@ from .deflated import proved_top
 from .ritz import Above, Operator, Ritz, bounded_above, krylov, of_usual_size
 
 _SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
-_SMALL = 64  # side, from which LAPACK runs on one thread; as in `_base.linear_system`
 _FEW = 4  # one in so many vectors at most: more are not proved but computed; safeguard
 _CLOSE = 1e-10  # share of the trace that a proof may leave open instead of eigenvalues; safeguard
 _STEPS = 30  # block products of a Krylov space; safeguard
@@ -266,7 +265,7 @@ def top_of_matrix(
     k = min(int(k), side)
     if k == 0:
         return _top_of_none(total, 2.0 * depth * EPS * (abs(total) + removed))
-    with one_blas_thread() if side > _SMALL else nullcontext():
+    with lapack_threads(side):
         proved = None
         if near is not None and _FEW * near.shape[1] <= side:
             proved = proved_top(matrix, near, k, slack)

@@ -22,7 +22,7 @@ _HEADINGS = (
     "support",
     "test score",
 )
-_LEFT = 3  # leading columns that hold words; a fact of the headings
+_LEFT = 3  # leading columns that hold words; definition
 _WIDTH = 130  # characters of a line if there is no terminal; convention
 
 NOTES = (

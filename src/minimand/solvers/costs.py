@@ -39,8 +39,7 @@ RATES = MappingProxyType(  # units per elementary operation; measured by `python
 )
 
 # Counts ------------------------------------------------------------------------------------------
-# All of them from the survey in the docstring above, unless a line says otherwise.
-
+# Measured in the survey of the docstring above, unless a line says otherwise.
 _LINEAR_SYSTEM_GRAMS = 3.0  # Grams whose time a closed form takes, with centring and refinement
 # Grams and passes of a closed form through dense rows, whose Gram is one symmetric product of BLAS;
 # measured at 50×500 to 2000×5000.

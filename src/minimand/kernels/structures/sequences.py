@@ -13,7 +13,7 @@ from ..._base.typing import AnyArray, IntArray
 from .inputs import samples_of
 from .keys import Labels, key_of
 
-_CODES = 0x110000  # code points of Unicode
+_CODES = 0x110000  # code points of Unicode; definition
 _WHAT = "strings, or lists of tokens"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy import linalg
 
 from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
-from ..._base.threads import one_blas_thread
+from ..._base.threads import lapack_threads
 from ..._base.typing import Array, IntArray
 from ...certificate.centred import mean_of, row_matrix
 from ...design import Design
@@ -20,7 +19,6 @@ from .scatter import scatter
 from .spectrum import Found, chosen_count, completed, is_count
 
 _ACCURATE = 1e-6  # relative accuracy of the least variance kept; convention: the default tol
-_LAPACK = (64, 2000)  # sides between which LAPACK runs on one thread; as in `_base.linear_system`
 _FEW = 4  # one in so many eigenvectors: then only these are computed; safeguard
 
 
@@ -99,7 +97,7 @@ def by_svd(design: Design, weights: Array, n_components: Any, centred: bool) -> 
         x -= shift
         mean = mean + shift
     x *= np.sqrt(weights)[:, None]
-    with one_blas_thread() if _LAPACK[0] < min(n, d) < _LAPACK[1] else nullcontext():
+    with lapack_threads(min(n, d)):
         if n > d:
             x = linalg.qr(x, mode="r", overwrite_a=True, check_finite=False)[0][:d]
         _, sizes, turns = linalg.svd(x, full_matrices=False, check_finite=False)
@@ -123,7 +121,7 @@ def top_eigen(matrix: Array, n_components: Any) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors, the largest first; only some if their number is given."""
     side = matrix.shape[0]
     few = is_count(n_components) and _FEW * n_components < side
-    with one_blas_thread() if _LAPACK[0] < side < _LAPACK[1] else nullcontext():
+    with lapack_threads(side):
         values, vectors = largest_eigenpairs(matrix, int(n_components) if few else side)
     return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1])
 

@@ -14,7 +14,7 @@ from ..._base.typing import Array
 from ...certificate.ritz import orthonormal
 
 # The optimal hard threshold of Gavish and Donoho (2014) for unknown noise: a polynomial in the
-# ratio β of the sides that their paper fits to ω(β), times the median singular value.
+# ratio β of the sides that their paper fits to ω(β), times the median singular value. Definition.
 _THRESHOLD = (0.56, -0.95, 1.82, 1.43)
 
 

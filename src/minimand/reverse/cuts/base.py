@@ -135,6 +135,11 @@ class KernelClusters(ClusterMixin, FitsRows):
             ratios = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
         self.labels_[left_out] = self._nearest(sums / found.volumes, ratios)
 
+    def _store_history(self, course: Course) -> None:
+        """The steps of the search, which ends with what the certificate says."""
+        self.n_iter_, self.history_ = course.iterations + 1, course.history
+        self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
+
     def _named(self, found: Clusters) -> IntArray:
         """What each cluster is called: by its number."""
         return np.arange(found.volumes.size, dtype=np.int32)

@@ -33,7 +33,7 @@ from ..rows import refuse_rows_apart
 from .affinities import affinity_of
 from .spread import spread_from
 
-_MARK = -1  # the label of rows without one, as in scikit-learn
+_MARK = -1  # the label of rows without one; convention: scikit-learn's
 
 
 def _gives_probabilities(model: Any) -> bool:

@@ -137,8 +137,7 @@ class KernelKMeans(KernelClusters):
                     bound.total,
                     certain=bound.certain,
                 )
-                self.n_iter_, self.history_ = course.iterations + 1, course.history
-                self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
+                self._store_history(course)
         distinct = np.unique(self._names).size
         if distinct < k:
             warn_of_duplicates(distinct, k)

@@ -120,8 +120,7 @@ class NormalizedCut(KernelClusters):
             with undisturbed():
                 self._store(task, found, weights)
                 self.certificate_ = self._certified(course, task, weights)
-                self.n_iter_, self.history_ = course.iterations + 1, course.history
-                self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
+                self._store_history(course)
 
     def _store(self, task: Task, found: Clusters, weights: Array) -> None:
         self._store_centres(task, found)

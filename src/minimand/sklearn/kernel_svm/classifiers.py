@@ -228,9 +228,6 @@ class SVC(PairsOfClasses, svm.SVC):
     def _begin(self, design: KernelDesign, task: tasks.BoxTask, control: Control) -> Array | None:
         return start_on_columns(Hinge(), design, task.box.above, task, control)
 
-    def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
-        return a, float(levels[0])
-
 
 class NuSVC(PairsOfClasses, svm.NuSVC):
     r"""A classifier with a given share of support vectors, as `sklearn.svm.NuSVC`.

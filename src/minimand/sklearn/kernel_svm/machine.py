@@ -198,6 +198,10 @@ class KernelMachine(ReadsParameters, CallbackSupportMixin):
         (found,) = self._solved(part, [np.arange(kept.size)], [task], at)
         return [self._machine((found.a, found.levels), found, kept, y.size)]
 
+    def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
+        """The coefficients of the samples, and the intercept, of a point of the dual problem."""
+        return a, float(levels[0])
+
     def _machine(
         self: Any, point: Any, found: BoxSolution | None, numbers: IntArray, n: int
     ) -> Machine:

@@ -69,9 +69,6 @@ class SVR(OfNumbers, svm.SVR):
         loss, y = EpsilonInsensitive(float(self.epsilon)), 0.5 * (task.box.above + task.box.below)
         return start_on_columns(loss, design, y, task, control)
 
-    def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
-        return a, float(levels[0])
-
 
 class NuSVR(OfNumbers, svm.NuSVR):
     r"""Regression with a given share of support vectors, as `sklearn.svm.NuSVR`.
@@ -157,9 +154,6 @@ class OneClassSVM(OfNumbers, svm.OneClassSVM):
 
     def _task(self, y: Array, weights: Array, lengths: Array) -> tasks.BoxTask:
         return tasks.one_class(weights, float(self.nu), lengths)
-
-    def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
-        return a, float(levels[0])
 
     def _dense_predict(self, X: Any) -> AnyArray:
         return np.where(super()._dense_predict(X) >= 0, 1.0, -1.0)

@@ -33,6 +33,7 @@ _NEAR = 10.0  # targets: an estimated gap below it is worth a judgement of its o
 _GROWTH, _FALL = 2.0, 0.7  # factors of the curvature after too long a step, or not; safeguard
 _TRIALS = 60  # doublings of the curvature; safeguard
 _STEEP = 0.9  # share of the gain promised by a model that may be lost to its error; safeguard
+
 # A step adds a floor to the curvature. Measured on digits (softmax) and heavy tails (Huber): a
 # floor that ignores the curvature makes Newton's steps short, and none makes them endless.
 _FLOOR = 1e-4  # share of the mean curvature at the point

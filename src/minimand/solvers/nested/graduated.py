@@ -35,8 +35,8 @@ _MOST_DEGREES = 40  # milder losses; safeguard
 _TANGENTS = 100  # convex fits, the cost of the whole in the verdict; estimate
 _MOST_PASSES = 8_000, 16_000  # passes over the data, of the search and in all; safeguard
 _SMALL, _MORE = 10_000, 4  # stored numbers up to which so many times as many passes; safeguard
-_ENOUGH = 20  # rows per column in the search, with at least
-_ENOUGH_ROWS = 4000  # rows; safeguard: enough to tell which samples are outliers
+_ENOUGH = 20  # rows per column in the search, if these are more than the next; safeguard
+_ENOUGH_ROWS = 4000  # rows of it at least; safeguard: enough to tell which samples are outliers
 
 
 class Graduated(Solver):

@@ -21,7 +21,7 @@ from ..traits import Trait, missing, traits_of
 from .norm_level import NormLevel
 
 _WIDTHS = 40  # smoothed problems over runs; safeguard: eight are usual
-_HALVINGS = 4  # of the width from one to the next; measured: 1e5 items in 1e3 queries
+_HALVINGS = 2  # of the width from one to the next; measured on ten rankings: 4 takes a third more
 _THINNING = 8  # factor: runs per run of a thinned problem; safeguard
 _MANY_ROWS = 200  # rows per column, from which some of the runs are nearly as good; safeguard
 _FEWEST_RUNS = 100  # of which some are taken; safeguard

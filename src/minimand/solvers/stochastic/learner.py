@@ -23,7 +23,7 @@ from ...penalties import Separable
 from ...problem.objective import Objective
 from .learner_fields import Layout
 
-_PIECES, _LOGISTIC, _GIVEN = 0, 1, 2  # how a compiled pass finds the slope of a row; as in the core
+_PIECES, _LOGISTIC, _GIVEN = 0, 1, 2  # how slopes are found; definition: the core's SlopeKind
 _NO_PIECES = Pieces([0.0], [0.0, 0.0]).parts
 UNCOMPILED_BATCH = 8  # rows per step, at least, if slopes come from NumPy; convention
 _STEP = 10.0  # nanoseconds per stored number and model, at most; measured on 2 cores at 2.5 GHz

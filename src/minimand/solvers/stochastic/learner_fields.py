@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import _core
 from ..._base.typing import Array
 from ...canonical.row_steps import Rule
 
-# The compiled passes have the same constants; they define the layout.
-_TOGETHER = 8  # models of a group, whose numbers are adjacent
-_UNSEEN = 1e300  # 1/largest |x| of a column without an entry so far
-_SHARED = 7  # scalars of a group, before those of its models
-_PER_MODEL = 4  # scalars of every model
-_STEPS, _TIME, _HELD, _SCALE, _COUNT, _LAST = 0, 1, 2, 3, 4, 6  # indices of the shared scalars
-_LINE = 64  # bytes of a cache line
+_TOGETHER = _core.MODELS_TOGETHER  # models of a group, whose numbers are adjacent
+_SHARED = _core.SHARED_SCALARS  # scalars of a group, before those of its models
+_PER_MODEL = _core.SCALARS_PER_MODEL  # scalars of every model
+_UNSEEN = 1e300  # 1/largest |x| of a column without an entry so far; definition: above kUnseen
+# Indices of the shared scalars; definition: those of `StochasticScalars` in the core.
+_STEPS, _TIME, _HELD, _SCALE, _COUNT, _LAST = 0, 1, 2, 3, 4, 6
+_LINE = 64  # bytes of a cache line; definition
 
 
 class Layout(NamedTuple):

@@ -17,7 +17,7 @@ from ...outputs.graph import Graphs, Topology
 from ..programs import highs
 
 _WHOLE = 1e-6  # distance from 0 or 1 at which μ counts as whole, above HiGHS's tolerance; safeguard
-_TOLERANCE = 1e-6  # of the sizes of scores: how far a whole solution may lie below its bound
+_TOLERANCE = 1e-6  # share of the size of scores that a whole solution may lack; safeguard
 
 
 class Relaxed(NamedTuple):

@@ -14,8 +14,9 @@ from .descent import LARGEST, descend, points
 from .metric import balanced
 from .penalised import ChainModel
 
-# One sequence in so many gives a first start. On 8936 sentences of CoNLL-2000 a third needs a fifth
-# less time than an eighth, whose weights are too sure of the rest; elsewhere they differ by 10 %.
+# One sequence in so many gives a first start; measured: on 8936 sentences of CoNLL-2000 a third
+# needs a fifth less time than an eighth, which gives too large weights; elsewhere the two differ by
+# 10 %.
 _PART = 3
 _MANY = 1300  # sequences of such a part, from which it is worth it; measured there and on OCR words
 _ROUGH = 0.03  # share of the scale, the gap of that start; measured on CoNLL-2000 and OCR words

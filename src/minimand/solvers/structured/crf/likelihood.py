@@ -21,7 +21,7 @@ from ..problem import ChainProblem, ChainWeights
 from .pairs_of_columns import PairProducts
 from .sparse_slope import SparseSlope
 
-_LANES = 4  # labels are filled up to a multiple of it, as products with the data would do each time
+_LANES = 4  # to a multiple of it labels are padded; definition: doubles of a vector in the core
 
 
 class Scores(NamedTuple):

@@ -25,6 +25,7 @@ from .sparse_slope import SparseSlope
 
 _MOST = 3000  # weights, 72 MB of their curvature; safeguard
 _STRONG = 1.0  # share of the penalty's curvature that a strong weight has at least; safeguard
+
 # Multiply-adds for one of a pass: of the factor, which are quicker, of the sums over tokens, which
 # are slower, and of products with the factor. Half and double of each change the time of a fit by
 # 10 % at most, on 50 to 3000 sentences of CoNLL-2000, c2 of 0.1 and 1, and a synthetic task of 1500
@@ -32,8 +33,9 @@ _STRONG = 1.0  # share of the penalty's curvature that a strong weight has at le
 _FACTOR = 5.0
 _SUMS = 0.5
 _SOLVES = 0.4
+
 _SLOWER = 0.1  # of a pass: what the products with the factor may cost in each step; safeguard
-_RARE = 2e-3  # probability from which a label is likely; that of the compiled sums
+_RARE = 2e-3  # probability below which a label is left out; safeguard, kRare of the core
 _UNSURE = 0.1  # 1 − p of the truth, below which tokens stand for others; measured on CoNLL-2000
 
 
