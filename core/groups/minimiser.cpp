@@ -38,7 +38,6 @@ void multiply_own(const OwnMatrix& matrix, std::size_t rows, std::size_t scores,
 bool GroupMinimiser::minimise(GroupQuadratic& loss, const GroupPenalties& penalties,
                               std::span<double> w, GroupGoal goal) {
   describe(penalties, w);
-  momentum_.reset();
   int fruitless = 0;
   double best = std::numeric_limits<double>::infinity(), last = best;
   bool rays = false;
@@ -58,16 +57,13 @@ bool GroupMinimiser::minimise(GroupQuadratic& loss, const GroupPenalties& penalt
     rays = loss.has_rays() && !(round > 0 && rays && gap > kSlow * last);
     last = gap;
     if (rays) {
-      momentum_.begin(w, loss.slopes());
       sweep(loss, penalties, w, 1);
       const double rest = std::max(kRayShare * goal.gap, kRayRest * gap);
       rays_.step(loss, penalties, {w, sizes_}, rest);
       if (round + 1 == goal.rounds) return false;
       loss.look_everywhere();
-      go_past(loss, penalties, w, goal.gap);
       continue;
     }
-    momentum_.reset();
     sweep(loss, penalties, w, kSweeps);
     for (const std::size_t g : chosen_) loss.look(loss.rows_of(g));
     gap = shortfall(loss, penalties, w);  // other groups are looked at before it counts
@@ -95,32 +91,9 @@ void GroupMinimiser::describe(const GroupPenalties& penalties, std::span<const d
     largest = std::max(largest, size);
     const auto l2 = penalties.l2.subspan(begin, size);
     most_l2_[g] = l2.empty() ? 0.0 : *std::ranges::max_element(l2);
+    sizes_[g] = squared_length(w.data() + begin, size);
   }
-  measure(penalties, w);
   for (auto& room : room_) room.resize(largest);
-}
-
-void GroupMinimiser::measure(const GroupPenalties& penalties, std::span<const double> w) {
-  for (std::size_t g = 0; g < penalties.count(); ++g) {
-    sizes_[g] = squared_length(w.data() + penalties.begin(g), penalties.size_of(g));
-  }
-}
-
-/// Goes beyond the end of a round if that costs less of the gap, unless it is small enough.
-void GroupMinimiser::go_past(GroupQuadratic& loss, const GroupPenalties& penalties,
-                             std::span<double> w, double enough) {
-  const double gap = shortfall(loss, penalties, w), trimmed = trimmed_;
-  if (gap <= enough) return;
-  const double ahead = momentum_.end(w, loss.slopes());
-  momentum_.go_past(w, ahead);
-  loss.go_past(ahead);
-  if (ahead == 0.0) return;
-  measure(penalties, w);
-  const double further = shortfall(loss, penalties, w);
-  if (further <= enough || (std::isfinite(trimmed) ? trimmed_ < trimmed : further < gap)) return;
-  momentum_.go_back(w);
-  loss.go_back();
-  measure(penalties, w);
 }
 
 /// Selects groups that are not zero, and those whose slopes keep them from being so.
