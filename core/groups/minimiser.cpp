@@ -96,7 +96,10 @@ void GroupMinimiser::describe(const GroupPenalties& penalties, std::span<const d
   for (auto& room : room_) room.resize(largest);
 }
 
-/// Selects groups that are not zero, and those whose slopes keep them from being so.
+/// Selects groups that are not zero, those whose slopes keep them from being so, and those whose
+/// slopes fall short of that by no more than the largest excess: slopes change by about as much.
+/// Groups that have to leave zero come first. After the others have moved their slopes may allow
+/// zero, until the lengths are balanced, which they take no part in: they would never leave it.
 void GroupMinimiser::select(const GroupQuadratic& loss, const GroupPenalties& penalties) {
   chosen_.clear();
   for (std::size_t g = 0; g < penalties.count(); ++g) {
@@ -107,10 +110,13 @@ void GroupMinimiser::select(const GroupQuadratic& loss, const GroupPenalties& pe
         const double left = soft(loss.slopes()[i], penalties.l1[i]);
         square += left * left;
       }
-      least = penalties.norm[g] * penalties.norm[g];
+      const double near = std::max(1.0 - largest_excess_, 0.0) * penalties.norm[g];
+      least = near * near;
     }
     if (square > least) chosen_.push_back(g);
   }
+  std::ranges::stable_partition(
+      chosen_, [&](std::size_t g) { return sizes_[g] == 0.0 && excess_[g] > 0.0; });
 }
 
 /// Sweeps over the selected groups; at the end, their slopes may be out of date.
@@ -228,6 +234,7 @@ double GroupMinimiser::shortfall(GroupQuadratic& loss, const GroupPenalties& pen
   }
   const bool all_norms = loss.has_rays() && !alone;
   trimmed_ = all_norms ? own_excess + at_zero * charge + unbalanced : INFINITY;
+  largest_excess_ = excess;
   const double cut = excess / (1.0 + excess);  // of the dual point
   return cut * charge + 0.5 * cut * cut * std::max(mean_square, 0.0) + unbalanced;
 }
