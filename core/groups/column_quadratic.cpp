@@ -292,35 +292,6 @@ void ColumnQuadratic::stretch(std::span<const double> x) {
   }
 }
 
-void ColumnQuadratic::go_past(double ahead) {
-  kept_.resize(image_.size());
-  kept_slopes_.resize(slopes_.size());
-  kept_parts_.resize(count());
-  minimand::draw_on(image_, kept_, ahead);
-  minimand::draw_on(slopes_, kept_slopes_, ahead);
-  fresh_ = false;
-  for (std::size_t g = 0; g < count(); ++g) {
-    if (!knows_[g]) {
-      kept_parts_[g].clear();
-    } else if (ahead == 0.0 || kept_parts_[g].empty()) {
-      kept_parts_[g] = parts_[g];
-      knows_[g] = ahead == 0.0;
-    } else {
-      minimand::draw_on(parts_[g], kept_parts_[g], ahead);
-    }
-  }
-}
-
-void ColumnQuadratic::go_back() {
-  image_ = kept_;
-  slopes_ = kept_slopes_;
-  fresh_ = false;
-  for (std::size_t g = 0; g < count(); ++g) {
-    knows_[g] = !kept_parts_[g].empty();
-    if (knows_[g]) parts_[g] = kept_parts_[g];
-  }
-}
-
 OwnMatrix ColumnQuadratic::own(std::size_t group) {
   const Rows rows = rows_of(group);
   auto& known = own_[group];

@@ -47,8 +47,6 @@ class ColumnQuadratic final : public GroupQuadratic {
   void bends_of_rays(std::span<double> bends) override;
   void multiply_rays(std::span<const double> x, std::span<double> image) override;
   void stretch(std::span<const double> x) override;
-  void go_past(double ahead) override;
-  void go_back() override;
 
  private:
   void begin() override;
@@ -88,8 +86,6 @@ class ColumnQuadratic final : public GroupQuadratic {
   std::vector<double> ray_linear_;  // q_g'w_g
   std::vector<double> ray_room_, own_room_;
   std::vector<double> before_, slopes_before_;  // at the place before
-  std::vector<double> kept_, kept_slopes_;      // at the place that was kept
-  std::vector<std::vector<double>> kept_parts_;
 };
 
 }  // namespace minimand

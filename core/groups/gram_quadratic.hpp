@@ -27,11 +27,6 @@ class GramQuadratic final : public GroupQuadratic {
   void bends_of_rays(std::span<double> bends) override;
   void multiply_rays(std::span<const double> x, std::span<double> image) override;
   void stretch(std::span<const double> x) override;
-  void go_past(double ahead) override {
-    kept_.resize(slopes_.size());
-    minimand::draw_on(slopes_, kept_, ahead);
-  }
-  void go_back() override { slopes_ = kept_; }
 
  private:
   void begin() override {}
@@ -45,7 +40,6 @@ class GramQuadratic final : public GroupQuadratic {
   std::vector<double> padded_;  // d as a table of scores: see `panels.hpp`
   std::size_t size_ = 0;
   std::vector<double> before_;  // slopes at the place before
-  std::vector<double> kept_;    // slopes at the place that was kept
   std::vector<double> ray_slopes_;
   std::vector<double> along_;       // G w_g, one ray after the other
   std::vector<double> ray_matrix_;  // w_g'G w_h

@@ -38,7 +38,6 @@ void multiply_own(const OwnMatrix& matrix, std::size_t rows, std::size_t scores,
 bool GroupMinimiser::minimise(GroupQuadratic& loss, const GroupPenalties& penalties,
                               std::span<double> w, GroupGoal goal) {
   describe(penalties, w);
-  momentum_.reset();
   int fruitless = 0;
   double best = std::numeric_limits<double>::infinity(), last = best;
   bool rays = false;
@@ -58,16 +57,13 @@ bool GroupMinimiser::minimise(GroupQuadratic& loss, const GroupPenalties& penalt
     rays = loss.has_rays() && !(round > 0 && rays && gap > kSlow * last);
     last = gap;
     if (rays) {
-      momentum_.begin(w, loss.slopes());
       sweep(loss, penalties, w, 1);
       const double rest = std::max(kRayShare * goal.gap, kRayRest * gap);
       rays_.step(loss, penalties, {w, sizes_}, rest);
       if (round + 1 == goal.rounds) return false;
       loss.look_everywhere();
-      go_past(loss, penalties, w, goal.gap);
       continue;
     }
-    momentum_.reset();
     sweep(loss, penalties, w, kSweeps);
     for (const std::size_t g : chosen_) loss.look(loss.rows_of(g));
     gap = shortfall(loss, penalties, w);  // other groups are looked at before it counts
@@ -95,35 +91,15 @@ void GroupMinimiser::describe(const GroupPenalties& penalties, std::span<const d
     largest = std::max(largest, size);
     const auto l2 = penalties.l2.subspan(begin, size);
     most_l2_[g] = l2.empty() ? 0.0 : *std::ranges::max_element(l2);
+    sizes_[g] = squared_length(w.data() + begin, size);
   }
-  measure(penalties, w);
   for (auto& room : room_) room.resize(largest);
 }
 
-void GroupMinimiser::measure(const GroupPenalties& penalties, std::span<const double> w) {
-  for (std::size_t g = 0; g < penalties.count(); ++g) {
-    sizes_[g] = squared_length(w.data() + penalties.begin(g), penalties.size_of(g));
-  }
-}
-
-/// Goes beyond the end of a round if that costs less of the gap, unless it is small enough.
-void GroupMinimiser::go_past(GroupQuadratic& loss, const GroupPenalties& penalties,
-                             std::span<double> w, double enough) {
-  const double gap = shortfall(loss, penalties, w), trimmed = trimmed_;
-  if (gap <= enough) return;
-  const double ahead = momentum_.end(w, loss.slopes());
-  momentum_.go_past(w, ahead);
-  loss.go_past(ahead);
-  if (ahead == 0.0) return;
-  measure(penalties, w);
-  const double further = shortfall(loss, penalties, w);
-  if (further <= enough || (std::isfinite(trimmed) ? trimmed_ < trimmed : further < gap)) return;
-  momentum_.go_back(w);
-  loss.go_back();
-  measure(penalties, w);
-}
-
-/// Selects groups that are not zero, and those whose slopes keep them from being so.
+/// Selects groups that are not zero, those whose slopes keep them from being so, and those whose
+/// slopes fall short of that by no more than the largest excess: slopes change by about as much.
+/// Groups that have to leave zero come first. After the others have moved their slopes may allow
+/// zero, until the lengths are balanced, which they take no part in: they would never leave it.
 void GroupMinimiser::select(const GroupQuadratic& loss, const GroupPenalties& penalties) {
   chosen_.clear();
   for (std::size_t g = 0; g < penalties.count(); ++g) {
@@ -134,10 +110,13 @@ void GroupMinimiser::select(const GroupQuadratic& loss, const GroupPenalties& pe
         const double left = soft(loss.slopes()[i], penalties.l1[i]);
         square += left * left;
       }
-      least = penalties.norm[g] * penalties.norm[g];
+      const double near = std::max(1.0 - largest_excess_, 0.0) * penalties.norm[g];
+      least = near * near;
     }
     if (square > least) chosen_.push_back(g);
   }
+  std::ranges::stable_partition(
+      chosen_, [&](std::size_t g) { return sizes_[g] == 0.0 && excess_[g] > 0.0; });
 }
 
 /// Sweeps over the selected groups; at the end, their slopes may be out of date.
@@ -255,6 +234,7 @@ double GroupMinimiser::shortfall(GroupQuadratic& loss, const GroupPenalties& pen
   }
   const bool all_norms = loss.has_rays() && !alone;
   trimmed_ = all_norms ? own_excess + at_zero * charge + unbalanced : INFINITY;
+  largest_excess_ = excess;
   const double cut = excess / (1.0 + excess);  // of the dual point
   return cut * charge + 0.5 * cut * cut * std::max(mean_square, 0.0) + unbalanced;
 }

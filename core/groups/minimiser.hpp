@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "groups/momentum.hpp"
 #include "groups/newton.hpp"
 #include "groups/penalties.hpp"
 #include "groups/quadratic.hpp"
@@ -36,18 +35,15 @@ class GroupMinimiser {
               std::span<double> w);
   double vanish(std::size_t g, GroupQuadratic& loss, const GroupPenalties& penalties,
                 std::span<double> w);
-  void go_past(GroupQuadratic& loss, const GroupPenalties& penalties, std::span<double> w,
-               double enough);
-  void measure(const GroupPenalties& penalties, std::span<const double> w);
   double shortfall(GroupQuadratic& loss, const GroupPenalties& penalties,
                    std::span<const double> w);
 
   GroupNewton newton_;
   GroupRays rays_;
-  GroupMomentum momentum_;
   std::vector<double> most_l2_;      // by group
   std::vector<double> sizes_;        // by group: squared lengths
   std::vector<double> excess_;       // by group: share by which slopes exceed what the norm allows
+  double largest_excess_ = 0.0;      // of these, and of numbers without a norm
   double trimmed_ = 0.0;             // the gap, if no group that is not zero exceeded it
   std::vector<double> room_[4];      // of one group's numbers
   std::vector<std::size_t> chosen_;  // groups that are not zero, or should not be

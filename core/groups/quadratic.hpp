@@ -78,11 +78,6 @@ class GroupQuadratic {
   virtual void multiply_rays(std::span<const double> x, std::span<double> image) = 0;
   virtual void stretch(std::span<const double> x) = 0;
 
-  /// Goes on by `ahead` times the way from the place that was kept, and keeps this one; and back.
-  /// The slopes must be up to date everywhere.
-  virtual void go_past(double ahead) = 0;
-  virtual void go_back() = 0;
-
   Rows rows_of(std::size_t group) const;
   Rows rows_of(std::size_t first, std::size_t groups) const;
   std::size_t count() const { return starts_.size() - 1; }

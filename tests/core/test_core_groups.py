@@ -100,35 +100,6 @@ def test_columns_under_weights_from_an_origin(k, centred):
             assert image == pytest.approx(X @ (w[0] - origin)[:, 0], abs=1e-9)
 
 
-@pytest.mark.parametrize("rho", [0.5, 0.95])
-def test_rounds_beyond_which_points_are_extrapolated(rho):
-    """Scores and slopes go along, so that columns give the minimisers of their Gram."""
-    rng = np.random.default_rng(3)
-    noise = rng.standard_normal((40, 120))
-    A = noise.copy()
-    for j in range(1, 120):
-        A[:, j] = rho * A[:, j - 1] + np.sqrt(1 - rho * rho) * noise[:, j]
-    A /= np.sqrt(40)
-    y, starts = A @ rng.standard_normal(120) / 10, np.arange(0, 121, 10)
-    q, square, alphas = -A.T @ y, float(y @ y), np.geomspace(0.1, 0.01, 6)
-    norm, nothing = np.repeat(alphas[:, None], 12, axis=1), np.zeros((6, 120))
-    w, same, image = np.zeros((6, 120)), np.zeros((6, 120)), np.zeros(40)
-    given = q, NONE, square, alphas
-    columns = _core.GroupColumns(np.ascontiguousarray(A.T), starts, 1)
-    charges = norm, nothing, nothing
-    gap = 1e-9 * square
-    assert columns.solve(NONE, False, *given, *charges, w, image, 0, True, gap, 200) == 6
-    assert image == pytest.approx(A @ w[-1], abs=1e-12)
-    G = A.T @ A
-    assert _core.groups_on_gram(G, *given, starts, *charges, same, 1, 0, True, gap, 200) == 6
-    for alpha, one, other in zip(alphas, w, same):
-        values = [
-            0.5 * np.sum((A @ v - y) ** 2) + alpha * np.linalg.norm(v.reshape(-1, 10), axis=1).sum()
-            for v in (one, other)
-        ]
-        assert abs(values[0] - values[1]) <= 2 * gap
-
-
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("joint", [False, True])
 def test_descent_over_columns(k, joint):
