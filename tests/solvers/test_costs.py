@@ -6,7 +6,10 @@ from scipy import sparse
 
 import minimand as mm
 from minimand.design import as_design
+from minimand.losses import REGISTRY
 from minimand.problem.objective import Objective
+from minimand.solvers import SOLVERS
+from minimand.solvers.base import Control
 from minimand.solvers.shape import Shape
 
 ALPHAS = [1e-6, 1e-4, 1e-2]
@@ -72,6 +75,36 @@ def test_hinge_on_rows_that_weigh_little_is_for_the_dual(n, d):
     X, y = classes(n, d)
     assert chosen(mm.Classifier("hinge", "l2", alpha=0.1), 0.1 * X, y) == "dual"
     assert chosen(mm.Classifier("hinge", "l2", alpha=1e-4), X, y) == "primal_dual"
+
+
+@pytest.mark.parametrize("alpha", [1e-2, 1e-4])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_rare_classes_are_for_the_dual(loss, alpha):
+    """At most twice as many rows as the rare class has are at their bound, and columns abound.
+
+    Interior points took ten times as long, and Newton's method up to a hundred times.
+    """
+    X, _ = classes(1000, 150)
+    order = np.argsort(X @ np.arange(150.0))
+    model = mm.Classifier(loss, "l2", alpha=alpha)
+    rare, even = order < 20, order < 500
+    assert chosen(model, X, rare) == "dual"
+    assert chosen(model, X, ~rare) == "dual"
+    if alpha < 1e-2:
+        assert chosen(model, X, even) != "dual"
+        assert chosen(model.set_params(intercept=False), X, rare) != "dual"
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_classes_share_part_of_an_ascent(loss):
+    """Many classes are cheaper each than one alone, by no more than the whole cost."""
+    X, y = classes(100, 10)
+    penalty, mass = mm.L2().bind(10, 0.1), np.full(100, 0.01)
+    binary = REGISTRY.get(loss)
+    objective = Objective(binary, penalty, as_design(X), y.astype(float), mass)
+    verdict = SOLVERS["dual"].verdict(objective, Control())
+    assert 0 < verdict.once < verdict.cost
+    assert verdict.cost_of_each(100) < verdict.cost_of_each(2) < verdict.cost_of_each(1)
 
 
 def test_shape_counts_columns_that_outweigh_their_penalty():

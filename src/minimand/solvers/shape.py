@@ -8,6 +8,7 @@ import numpy as np
 
 from .._base.threads import one_blas_thread
 from .._base.typing import Array
+from ..losses import Pieces
 from ..penalties import Separable
 from ..problem.objective import Objective
 
@@ -41,6 +42,22 @@ def heaviest(objective: Objective) -> float:
     return float(objective.row_mass.max(initial=0.0))
 
 
+def rows_at_work(objective: Objective) -> int:
+    """Rows of which multipliers are expected: twice those of the rarer class, and all of others.
+
+    Where only small margins cost anything, all multipliers of a class have one sign, and with an
+    intercept those of both classes have the same sum: so no more rows of the frequent class can
+    reach their bound than there are rows of the rare one.
+    """
+    found, n = objective.rowwise, objective.n_samples
+    if found is None or not objective.intercept or not isinstance(found.psi, Pieces):
+        return n
+    if found.psi.highest > 0.0:
+        return n
+    positive = int(np.count_nonzero(found.sign > 0))
+    return min(n, 2 * max(min(positive, n - positive), 1))
+
+
 class Shape:
     """How rows and columns weigh against the penalty."""
 
@@ -58,6 +75,7 @@ class Shape:
         self.columns = float((ratio / (1.0 + ratio)).sum())
         """Columns whose data outweigh their penalty, one with as much of both for a half."""
         self._ratio = ratio
+        self.at_work = max(rows_at_work(objective), 1)
 
     @property
     def steep(self) -> float:
@@ -66,13 +84,13 @@ class Shape:
 
     @property
     def dependent(self) -> float:
-        """The share of the rows that the columns cannot keep apart.
+        """The share of the rows at work that the columns cannot keep apart.
 
         Along n − d directions of the dual nothing but the loss itself holds the multipliers: there
         sweeps are slow if rows weigh much. Rows that are no more than the columns are all but
         orthogonal, and what they weigh does not matter.
         """
-        return max(0.0, 1.0 - self.columns / self.n)
+        return max(0.0, 1.0 - self.columns / self.at_work)
 
     @property
     def uneven(self) -> float:
@@ -108,9 +126,9 @@ class Shape:
 
     @property
     def crowded(self) -> float:
-        """1 where rows are at most twice as many as columns, 0 from four times on.
+        """1 where rows at work are at most twice as many as columns, 0 from four times on.
 
         So few rows can be separated, or interpolated: the model that a Newton step believes in
         loses and gains rows with every step, a few at a time.
         """
-        return float(np.clip(2.0 - 0.5 * self.n / max(self.columns, 1e-300), 0.0, 1.0))
+        return float(np.clip(2.0 - 0.5 * self.at_work / max(self.columns, 1e-300), 0.0, 1.0))

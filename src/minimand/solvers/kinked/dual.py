@@ -60,12 +60,16 @@ class Dual(Solver):
         form = objective.penalty.sum_over_features
         assert form is not None
         if objective.loss.plq(objective.y) is None:
-            words, cost = "logistic loss", costs.ascent_on_logistic(objective, form)
+            words, shared = "logistic loss", costs.READ_ONCE_LOGISTIC
+            cost = costs.ascent_on_logistic(objective, form)
         elif objective.loss.smooth:
-            words, cost = "piecewise quadratic loss", costs.ascent_on_curves(objective, form)
+            words, shared = "piecewise quadratic loss", costs.READ_ONCE_CURVES
+            cost = costs.ascent_on_curves(objective, form)
         else:
-            words, cost = "piecewise quadratic loss", costs.ascent_on_kinks(objective, form)
-        verdict = Verdict(True, f"{words} and L2: a step per sample", cost)
+            words, shared = "piecewise quadratic loss", costs.READ_ONCE_KINKS
+            cost = costs.ascent_on_kinks(objective, form)
+        once = shared[objective.design.sparse] * cost
+        verdict = Verdict(True, f"{words} and L2: a step per sample", cost, once)
         copies = objective.design.row_copy_bytes
         return row_copy_counted(objective, control, verdict) if copies else verdict
 
