@@ -5,10 +5,10 @@
 #include <limits>
 #include <vector>
 
-#include "common/lanes.hpp"
 #include "common/parallel.hpp"
 #include "common/symmetric.hpp"
 #include "common/watch.hpp"
+#include "common/wide_lanes.hpp"
 #include "scalar/exponential.hpp"
 #include "scalar/single_exponential.hpp"
 
@@ -40,10 +40,12 @@ namespace {
 
 constexpr std::size_t kExponential = 16;  // element operations of one exponential, about; safeguard
 
-MINIMAND_INLINE void put(double* target, Lanes lanes) { store_lanes(target, lanes); }
+MINIMAND_INLINE void put(double* target, WideLanes lanes) {
+  __builtin_memcpy(target, &lanes, sizeof lanes);
+}
 
-MINIMAND_INLINE void put(float* target, Lanes lanes) {
-  const FloatLanes narrow = __builtin_convertvector(lanes, FloatLanes);
+MINIMAND_INLINE void put(float* target, WideLanes lanes) {
+  const WideFloats narrow = __builtin_convertvector(lanes, WideFloats);
   __builtin_memcpy(target, &narrow, sizeof narrow);
 }
 
@@ -51,11 +53,11 @@ MINIMAND_INLINE double exponential_of(double x) { return exponential(same_lanes(
 
 MINIMAND_INLINE void gaussian(double* row, const double* column_squares, std::size_t n,
                               double square, double factor) {
-  const Lanes zero = {};
+  const WideLanes zero = {};
   std::size_t j = 0;
-  for (; j + kLanes <= n; j += kLanes) {
-    const Lanes distance = square + load_lanes(column_squares + j) - 2.0 * load_lanes(row + j);
-    put(row + j, exponential(factor * select(distance > zero, distance, zero)));
+  for (; j + kWideLanes <= n; j += kWideLanes) {
+    const WideLanes distance = square + load_wide(column_squares + j) - 2.0 * load_wide(row + j);
+    put(row + j, exponential(factor * (distance > zero ? distance : zero)));
   }
   for (; j < n; ++j) {
     const double distance = square + column_squares[j] - 2.0 * row[j];
@@ -99,23 +101,23 @@ MINIMAND_INLINE void power(Scalar* row, std::size_t n, Scalar c, unsigned degree
 }
 
 struct Distance {
-  MINIMAND_INLINE static Lanes of(Lanes x, Lanes z) {
-    const Lanes difference = x - z;
-    return select(difference < 0.0, -difference, difference);
+  MINIMAND_INLINE static WideLanes of(WideLanes x, WideLanes z) {
+    const WideLanes difference = x - z;
+    return difference < 0.0 ? -difference : difference;
   }
   MINIMAND_INLINE static double of(double x, double z) { return x > z ? x - z : z - x; }
 };
 
 struct SquaredDistance {
-  MINIMAND_INLINE static Lanes of(Lanes x, Lanes z) {
-    const Lanes difference = x - z;
+  MINIMAND_INLINE static WideLanes of(WideLanes x, WideLanes z) {
+    const WideLanes difference = x - z;
     return difference * difference;
   }
   MINIMAND_INLINE static double of(double x, double z) { return (x - z) * (x - z); }
 };
 
 struct Least {
-  MINIMAND_INLINE static Lanes of(Lanes x, Lanes z) { return select(x < z, x, z); }
+  MINIMAND_INLINE static WideLanes of(WideLanes x, WideLanes z) { return x < z ? x : z; }
   MINIMAND_INLINE static double of(double x, double z) { return x < z ? x : z; }
 };
 
@@ -126,22 +128,22 @@ struct Least {
 template <class Function, class Scalar, class Use>
 MINIMAND_INLINE void totals(const Scalar* x, const Scalar* z, std::size_t n, std::size_t d,
                             const Use& use) {
-  constexpr std::size_t kBlock = 4 * kLanes;  // columns with sums in registers; derived
+  constexpr std::size_t kBlock = 4 * kWideLanes;  // columns with sums in registers; derived
   std::size_t j = 0;
   for (; j + kBlock <= n; j += kBlock) {
-    Lanes sum0 = {}, sum1 = {}, sum2 = {}, sum3 = {};
+    WideLanes sum0 = {}, sum1 = {}, sum2 = {}, sum3 = {};
     for (std::size_t k = 0; k < d; ++k) {
-      const Lanes own = same_lanes(static_cast<double>(x[k]));
+      const WideLanes own = static_cast<double>(x[k]) - WideLanes{};
       const Scalar* const other = z + k * n + j;
-      sum0 += Function::of(own, load_lanes(other));
-      sum1 += Function::of(own, load_lanes(other + kLanes));
-      sum2 += Function::of(own, load_lanes(other + 2 * kLanes));
-      sum3 += Function::of(own, load_lanes(other + 3 * kLanes));
+      sum0 += Function::of(own, load_wide(other));
+      sum1 += Function::of(own, load_wide(other + kWideLanes));
+      sum2 += Function::of(own, load_wide(other + 2 * kWideLanes));
+      sum3 += Function::of(own, load_wide(other + 3 * kWideLanes));
     }
     use.lanes(j, sum0);
-    use.lanes(j + kLanes, sum1);
-    use.lanes(j + 2 * kLanes, sum2);
-    use.lanes(j + 3 * kLanes, sum3);
+    use.lanes(j + kWideLanes, sum1);
+    use.lanes(j + 2 * kWideLanes, sum2);
+    use.lanes(j + 3 * kWideLanes, sum3);
   }
   for (; j < n; ++j) {
     double sum = 0.0;
@@ -157,7 +159,7 @@ template <class Scalar>
 struct Exponentials {
   Scalar* row;
   double factor;
-  MINIMAND_INLINE void lanes(std::size_t j, Lanes sum) const {
+  MINIMAND_INLINE void lanes(std::size_t j, WideLanes sum) const {
     put(row + j, exponential(factor * sum));
   }
   MINIMAND_INLINE void one(std::size_t j, double sum) const {
@@ -169,7 +171,7 @@ struct Exponentials {
 template <class Scalar>
 struct Sums {
   Scalar* row;
-  MINIMAND_INLINE void lanes(std::size_t j, Lanes sum) const { put(row + j, sum); }
+  MINIMAND_INLINE void lanes(std::size_t j, WideLanes sum) const { put(row + j, sum); }
   MINIMAND_INLINE void one(std::size_t j, double sum) const { row[j] = static_cast<Scalar>(sum); }
 };
 

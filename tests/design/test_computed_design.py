@@ -102,3 +102,34 @@ def test_sums_of_squares_of_whitened_rows_are_exact_whether_or_not_the_triangle_
     expected = centred.T @ (h[:, None] * centred)
     sizes = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     assert np.all(np.abs(covariance.matrix - expected) <= 1e-9 * sizes)
+
+
+def test_scores_and_sums_of_them_take_one_pass():
+    passes = []
+
+    def counting(x):
+        passes.append(len(x))
+        return values(x)
+
+    whole, w, rows = values(X), RNG.normal(size=5), RNG.normal(size=23)
+    triangle = linalg.cholesky(KERNEL(MARKS), lower=True)
+    inner = ComputedDesign(counting, X, 5)
+
+    def f(t, part):
+        return np.stack([part * t, part], axis=1)
+
+    for design, matrix in [
+        (inner, whole),
+        (Whitened(inner, triangle), linalg.solve_triangular(triangle, whole.T, lower=True).T),
+    ]:
+        passes.clear()
+        sums, t = design.scores_and_sums(w, f, rows)
+        assert sum(passes) == 23
+        np.testing.assert_allclose(t, matrix @ w, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(sums, matrix.T @ f(matrix @ w, rows), rtol=1e-9, atol=1e-12)
+
+
+def test_negative_weights_of_squares_count():
+    h = RNG.normal(size=23)
+    design = ComputedDesign(values, X, 5, in_threads=True)
+    np.testing.assert_allclose(design.gram(h), values(X).T @ (h[:, None] * values(X)), atol=1e-12)

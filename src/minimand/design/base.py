@@ -173,15 +173,22 @@ class Design:
         """X_cᵀ u for some columns."""
         return self.reduce(lambda x, part: np.asarray(x[:, columns].T @ part), u)
 
+    def scores_and_sums(
+        self, w: Array, f: Callable[..., Array], *rowwise: AnyArray
+    ) -> tuple[Array, Array]:
+        """(Xᵀf(t, *rowwise), t) with t = X w in one pass; f acts on every row by itself."""
+
+        def product(x: np.ndarray, *parts: AnyArray) -> tuple[Array, list[Array]]:
+            t = np.asarray(x @ w)
+            return np.asarray(x.T @ f(t, *parts)), [t]
+
+        image, scores = self.reduce(product, *rowwise)
+        return image, np.concatenate(scores)
+
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """(Xᵀ(h∘t), t) with t = X v + shift: a Hessian times a vector, and the scores t."""
-
-        def product(x: np.ndarray, part: Array) -> tuple[Array, list[Array]]:
-            t = x @ v + shift
-            return np.asarray(x.T @ (part * t)), [t]
-
-        image, scores = self.reduce(product, h)
-        return image, np.concatenate(scores)
+        image, scores = self.scores_and_sums(v, lambda t, part: part * (t + shift), h)
+        return image, scores + shift
 
     def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
         """[X 1]ᵀu with u = scale∘(diag(p) − ppᵀ)t by row and t = [X 1]·table, all (n, k).

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .. import _core
 from .._base.in_order import in_order
 from .._base.threads import get_num_threads
 from .._base.typing import AnyArray, Array, IntArray
@@ -24,6 +23,7 @@ _FEWEST = 64  # rows of a block; safeguard, likewise
 _SAMPLE = 4096  # rows that tell the sizes and rough means of columns; safeguard
 _WELL = 1e6  # condition of RRᵀ, up to which sums of squares are multiplied by R⁻¹ afterwards: they
 # lose six digits at most; safeguard
+_POWERS = 30  # of a matrix whose norm is estimated, within a few percent; safeguard
 _COMPUTING = 4.0  # what computing a number costs, in units of reading one; measured, RBF of ten
 
 T = TypeVar("T")
@@ -35,8 +35,8 @@ class InBlocks(Design):
     _known: tuple[Array, Covariance] | None = None  # row weights, and the covariance by them
 
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:
-        """One pass; the products of tall blocks are the core's."""
-        (found,) = self._summed(lambda x, part: (_core.dense_gram(x, part),), h, columns)
+        """One pass, with a product of every tall block."""
+        (found,) = self._summed(lambda x, part: (_squares(x, part),), h, columns)
         return found
 
     def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
@@ -46,7 +46,8 @@ class InBlocks(Design):
         centre = self.centre if columns is None else self.centre[columns]
 
         def product(x: Array, part: Array) -> tuple[Array, ...]:
-            return _core.dense_covariance(x, part, centre)
+            near = x - centre
+            return _squares(near, part), part @ near
 
         matrix, first = self._summed(product, h, columns)
         found = centred_covariance(matrix, first, centre, float(h.sum()))
@@ -63,21 +64,26 @@ class InBlocks(Design):
     ) -> tuple[Array, ...]:
         """The sums over all rows of what a product gives for tall blocks and their weights."""
         totals: tuple[Array, ...] = ()
+
+        def work(tall: Array, part: Array) -> tuple[Array, ...]:
+            return product(tall if columns is None else tall[:, columns], part)
+
+        for parts in self._of_tall_blocks(work, h):
+            for total, part in zip(totals, parts):
+                total += part
+            totals = totals or parts
+        return totals
+
+    def _of_tall_blocks(self, f: Callable[[Array, Array], T], h: Array) -> Iterator[T]:
+        """f(matrix, weights) of blocks that are joined until they are tall, in order."""
         joined: list[Array] = []
         done = 0
         for block in self.blocks():
-            joined.append(
-                dense_block(block.matrix if columns is None else block.matrix[:, columns])
-            )
+            joined.append(dense_block(block.matrix))
             end = block.rows.stop
-            if end - done < _TALL and end < self.shape[0]:
-                continue
-            tall = np.concatenate(joined) if len(joined) > 1 else np.ascontiguousarray(joined[0])
-            parts = product(tall, np.ascontiguousarray(h[done:end]))
-            for total, part in zip(totals, parts):
-                total += part
-            totals, joined, done = totals or parts, [], end
-        return totals
+            if end - done >= _TALL or end == self.shape[0]:
+                yield f(_joined(joined), h[done:end])
+                joined, done = [], end
 
     @staticmethod
     def _copied(found: Covariance) -> Covariance:
@@ -164,6 +170,21 @@ class ComputedDesign(InBlocks):
 
         yield from in_order(work, runs, min(get_num_threads(), len(runs)))
 
+    def _of_tall_blocks(self, f: Callable[[Array, Array], T], h: Array) -> Iterator[T]:
+        """The same, with a thread for every tall block where rows may be computed so."""
+        if not self.in_threads:
+            yield from super()._of_tall_blocks(f, h)
+            return
+        runs = self._runs()
+        many = max(1, -(-_TALL // (runs[0].stop - runs[0].start)))
+
+        def work(group: list[slice]) -> T:
+            tall = _joined([self._block(rows) for rows in group])
+            return f(tall, h[group[0].start : group[-1].stop])
+
+        groups = [runs[first : first + many] for first in range(0, len(runs), many)]
+        yield from in_order(work, groups, min(get_num_threads(), len(groups)))
+
     def _runs(self) -> list[slice]:
         """The rows of the blocks."""
         n, d = self.shape
@@ -239,9 +260,11 @@ class Whitened(InBlocks):
 
     @cached_property
     def _well_conditioned(self) -> bool:
-        """Whether ‖R‖²·‖R⁻¹‖² is small, by norms that are at least these."""
-        root = float(np.linalg.norm(self.triangle)) * float(np.linalg.norm(self._inverse))
-        return root * root <= _WELL  # these norms are up to √columns times larger
+        """Whether ‖R‖²·‖R⁻¹‖², about, is small."""
+        triangle = self.triangle
+        large = _largest(lambda v: triangle @ (triangle.T @ v), self.shape[1])
+        inverse = _largest(lambda v: self._outwards(self._inwards(v)), self.shape[1])
+        return large * inverse <= _WELL
 
     def images(self, matrix: Array) -> Iterator[Block]:
         """The rows of X R⁻ᵀ·matrix, from products with the inner columns."""
@@ -258,6 +281,13 @@ class Whitened(InBlocks):
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """The product with XᵀHX, and R⁻¹ before and behind it."""
         image, t = self.inner.curvature_product(self._outwards(v), shift, h)
+        return self._inwards(image), t
+
+    def scores_and_sums(
+        self, w: Array, f: Callable[..., Array], *rowwise: AnyArray
+    ) -> tuple[Array, Array]:
+        """Those of the inner design, with R⁻¹ before and behind them."""
+        image, t = self.inner.scores_and_sums(self._outwards(w), f, *rowwise)
         return self._inwards(image), t
 
     def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
@@ -291,3 +321,27 @@ class Whitened(InBlocks):
     def rows(self, rows: IntArray) -> Whitened:
         """The given rows."""
         return Whitened(self.inner.rows(rows), self.triangle)
+
+
+def _joined(blocks: list[Array]) -> Array:
+    return np.concatenate(blocks) if len(blocks) > 1 else np.ascontiguousarray(blocks[0])
+
+
+def _squares(x: Array, h: Array) -> Array:
+    """Xᵀ diag(h) X of rows in memory, which BLAS takes half the time for if no weight is < 0."""
+    if h.min(initial=0.0) < 0:
+        return np.asarray((x * h[:, None]).T @ x)
+    root = x * np.sqrt(h)[:, None]
+    return np.asarray(root.T @ root)
+
+
+def _largest(product: Callable[[Array], Array], size: int) -> float:
+    """The largest eigenvalue of a positive semidefinite matrix, about, by powers of it."""
+    v = np.random.default_rng(0).standard_normal(size)
+    length = 0.0
+    for _ in range(_POWERS):
+        v = product(v / np.linalg.norm(v))
+        length = float(np.linalg.norm(v))
+        if not 0.0 < length < np.inf:
+            return length
+    return length

@@ -25,6 +25,7 @@ class Facts:
     intercept: bool
     units: IntArray | None = None  # units of the loss, over whose rows the masses are spread
     spread: Array | None = None  # mean squares of the columns
+    mean: Array | None = None  # means of the columns, by the masses
     root_spread: Array | None = None
     sizes: Array | None = None  # root mean squares of columns that models have used, NaN for others
     column_norms: Array | None = None
@@ -56,6 +57,7 @@ class Facts:
             self.intercept,
             self.units,
             spread=on_them(self.spread),
+            mean=on_them(self.mean),
             root_spread=on_them(self.root_spread),
             sizes=on_them(self.sizes),
             column_norms=on_them(self.column_norms),

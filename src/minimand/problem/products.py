@@ -14,6 +14,7 @@ from ..losses.curvature import Curvature, Diagonal, Simplex
 from ..penalties import BoundPenalty, Plane
 from .dependence import MOST_COLUMNS
 from .facts import Facts
+from .kept_slope import KeptSlope
 from .point import EPS, Meter, Point
 from .row_space import RowSpace
 from .without_columns import Represented, plane
@@ -147,8 +148,23 @@ class Products:
         same = self.n_samples > row_blocks.ROWS and bool(self.row_mass.max() == self.row_mass.min())
         return float(self.row_mass[0]) if same else None
 
+    def keep_slope(self, kept: KeptSlope) -> None:
+        """Note a slope that was found with the scores of a point, for the next slope asked for."""
+        self.__dict__["_kept_slope"] = kept
+        self.facts.mean = kept.mean
+
+    def mean_row(self, h: Array) -> Array:
+        """Xᵀh/Σh; without a pass where h are the masses and their mean is known."""
+        if self.facts.mean is not None and np.array_equal(h, self.row_mass):
+            return self.facts.mean
+        return self.backward(h) / float(h.sum())
+
     def _slope(self, theta: Array) -> Array:
         """Xᵀ(mass∘θ), without the product in brackets where all masses are one number."""
+        kept: KeptSlope | None = self.__dict__.pop("_kept_slope", None)
+        found = None if kept is None else kept.of(theta)
+        if found is not None:
+            return found
         if self._equal_mass is None or not self.has_columns:
             return self.backward(self.weigh(theta))
         return self._equal_mass * self.backward(theta)

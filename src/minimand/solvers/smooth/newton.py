@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...certificate import Finding, Judgement, judge
 from ...penalties import Separable
 from ...problem.intercept import recentred
+from ...problem.kept_slope import point_with_slope
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
@@ -141,7 +142,7 @@ class Newton(Solver):
                 break
         direction = self._direction(objective, form, control)
         direction.near_inverse = before.near_inverse
-        return direction, objective.point(judgement.point.w, judgement.point.b)
+        return direction, point_with_slope(objective, judgement.point.w, judgement.point.b)
 
     def _direction(self, objective: Objective, form: Separable, control: Control) -> Direction:
         """How Newton systems are solved: Cholesky, preconditioned CG, or plain CG."""

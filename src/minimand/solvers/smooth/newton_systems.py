@@ -77,7 +77,7 @@ class Krylov(Direction):
         total = float(h.sum())
         centre = np.zeros_like(gradient)
         if objective.intercept and total > 0:
-            centre = objective.backward(h) / total
+            centre = objective.mean_row(h)
         # The diagonal of the Hessian, as if all samples had the same curvature.
         diagonal = np.maximum(objective.spread - centre**2, EPS * objective.spread) * total
         diagonal += form.l2
