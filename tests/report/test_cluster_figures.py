@@ -17,6 +17,10 @@ from matplotlib import pyplot  # noqa: E402
 X, label = load_iris(return_X_y=True)
 
 
+def abs_difference(a, b):
+    return float(np.abs(a - b).sum())
+
+
 @pytest.fixture(autouse=True)
 def _close():
     yield
@@ -80,7 +84,7 @@ def test_dendrograms(linkage):
     drawn = [c for c in small.plot().collections if len(c.get_segments())]
     assert sum(len(c.get_segments()) for c in drawn) == 14
     assert model.plot("clusters", ax=pyplot.subplots()[1]).get_legend() is not None
-    with pytest.raises(ValueError, match="kind must be 'dendrogram'"):
+    with pytest.raises(ValueError, match="kind must be one of"):
         model.plot("tree")
 
 
@@ -142,7 +146,7 @@ def test_the_label_of_the_choice_is_within_the_axes(chosen):
 
 @pytest.mark.parametrize(
     "model",
-    [mm.PCA(2), mm.KernelPCA(2), mm.NormalizedPCA(2, kernel="rbf"), mm.Divisive(3)],
+    [mm.PCA(2), mm.KernelPCA(2), mm.NormalizedPCA(2, kernel="rbf")],
     ids=lambda model: type(model).__name__,
 )
 def test_rows_in_place_of_axes_are_refused(model):
@@ -170,7 +174,37 @@ def test_axes_in_place_of_rows_are_refused(model):
         assert model.plot(ax=pyplot.gca()) is pyplot.gca()
 
 
-def test_a_tree_says_what_its_picture_takes():
-    model = mm.Agglomerative(3).fit(X)
+@pytest.mark.parametrize("model", [mm.Agglomerative(3), mm.Divisive(3)])
+def test_a_tree_says_what_its_picture_takes(model):
+    model.fit(X)
     with pytest.raises(TypeError, match="takes kind first"):
         model.plot(X)
+    with pytest.raises(TypeError, match=rf"ax of {type(model).__name__}.plot must be .*Axes"):
+        model.plot("dendrogram", X)
+    assert model.plot(ax=pyplot.gca()) is pyplot.gca()
+
+
+@pytest.mark.parametrize(
+    ("distance", "kernel"),
+    [("manhattan", None), ("euclidean", mm.RBF(2.0)), ("euclidean", None), (abs_difference, None)],
+)
+def test_a_tree_draws_its_silhouettes_by_its_own_distances(distance, kernel):
+    models = [mm.Agglomerative(3, "average", distance=distance, kernel=kernel)]
+    if distance == "euclidean":
+        models.append(mm.Divisive(3, kernel=kernel, random_state=0))
+    some = X[::3]
+    for model in models:
+        rows = {"X": some} if isinstance(model, mm.Divisive) else {}
+        ax = model.fit(some).plot("silhouettes", **rows)
+        mean = mm.metrics.silhouette(some, model.labels_, distance, kernel)
+        assert ax.get_legend().get_texts()[0].get_text() == f"mean {mean:.3f}"
+        if distance == "euclidean" and kernel is None:
+            assert len(model.plot("clusters", **rows).collections) == 3 + 2  # crosses are double
+        elif kernel is not None:
+            with pytest.raises(ValueError, match="kind='clusters'"):
+                model.plot("clusters", **rows)
+
+
+def test_a_division_needs_the_rows_it_shall_draw():
+    with pytest.raises(TypeError, match=r"Divisive.plot needs X"):
+        mm.Divisive(3, random_state=0).fit(X).plot("clusters")

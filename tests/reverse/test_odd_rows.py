@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.kernels.rows import picked
@@ -106,3 +107,46 @@ def test_drop_ins_refuse_squares_that_are_no_numbers(name):
     if name == "IncrementalPCA":
         with pytest.raises(ValueError, match=r"squares overflow"):
             kind(2).fit(X).partial_fit(X * 1e160)
+
+
+def _few_rows(seed):
+    """Rows of which many are equal, and as many or fewer clusters than rows."""
+    rng = np.random.default_rng(seed)
+    different = rng.integers(-2, 3, size=(rng.integers(1, 5), 2)) * rng.choice([0.1, 1.0, 1 / 3])
+    rows = different[rng.integers(0, len(different), 12)]
+    return rows, int(rng.integers(2, 9)), rng.integers(0, 3, 12) + (np.arange(12) < 8)
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@pytest.mark.parametrize(
+    "model",
+    [
+        mm.KMeans(),
+        mm.KMeans(algorithm="lloyd"),
+        mm.KMeans(algorithm="hartigan"),
+        mm.KMeans(distance="manhattan"),
+        mm.KernelKMeans(),
+        mm.NormalizedCut(kernel=mm.RBF(1.0)),
+    ],
+    ids=lambda model: f"{type(model).__name__} {getattr(model, 'algorithm', '')}",
+)
+def test_equal_rows_have_equal_labels(model):
+    for seed in range(40):
+        rows, k, weights = _few_rows(seed)
+        model.set_params(n_clusters=k, random_state=seed).fit(rows, sample_weight=weights)
+        np.testing.assert_array_equal(model.predict(rows), model.labels_)
+        number = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        pairs = set(zip(number.tolist(), model.labels_.tolist()))
+        assert len(pairs) == number.max() + 1  # one label for each different row
+
+
+def test_a_cut_of_equal_affinities_has_one_cluster_that_is_not_empty():
+    K = np.ones((5, 5))
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        model = mm.NormalizedCut(3, kernel="precomputed", random_state=0).fit(K)
+    assert set(model.labels_) == {0}
+    assert model.inertia_ == pytest.approx(2.0)  # an empty cluster costs 1, as three unequal would
+    np.testing.assert_array_equal(model.predict(K), model.labels_)
+    found = mm.certify(model, K)
+    assert found.primal == pytest.approx(2.0)
+    assert found.dual == pytest.approx(2.0)

@@ -190,6 +190,20 @@ def test_an_infinite_gap_is_left_out(pyplot):
     np.testing.assert_array_equal(line.get_ydata(), [2.0, 0.5])
 
 
+@pytest.mark.parametrize("model", [mm.KMeans(5, n_init=3, random_state=0), mm.Divisive(4)])
+def test_a_clustering_shows_its_objective_above_the_bound(pyplot, model):
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    history = model.fit(X).history_
+    ax = mm.plot_history(model, x="iterations")
+    line, bound = ax.get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), history.primal)
+    np.testing.assert_array_equal(line.get_xdata(), np.arange(len(history)))
+    assert len(history) > 3
+    assert ax.get_yscale() == "linear"
+    assert set(bound.get_ydata()) == {model.certificate_.dual}
+    assert bound.get_label() == "lower bound"
+
+
 @pytest.mark.parametrize(
     ("arguments", "settings", "error", "words"),
     [

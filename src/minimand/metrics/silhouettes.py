@@ -59,7 +59,11 @@ def silhouette_samples(
     """
     from ..kernels.dissimilarity import dissimilarity_of  # most users of this package need none
 
-    pairs = dissimilarity_of(distance, kernel).fit(X)
+    return of_fitted(dissimilarity_of(distance, kernel).fit(X), labels)
+
+
+def of_fitted(pairs: Any, labels: ArrayLike) -> Array:
+    """The silhouettes of the training rows of a `Dissimilarity`."""
     names, member = np.unique(labels_of(labels, "labels"), return_inverse=True)
     n, k = pairs.n_samples, len(names)
     if len(member) != n:

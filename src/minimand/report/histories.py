@@ -1,4 +1,4 @@
-"""Compares runs of solvers: how the gap falls with the passes or the seconds."""
+"""Compares runs of solvers: how the gap or the objective falls with the passes or the seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._base.typing import Array
 from ..solvers.history import History
 from .figure import COLOURS, axes_for, tidy
 
-_X = {"passes": "passes over the data", "seconds": "seconds"}
+_X = {"passes": "passes over the data", "iterations": "iterations", "seconds": "seconds"}
 _Y = {
     "gap": "certified gap",
     "suboptimality": "objective − best lower bound",
@@ -23,22 +23,24 @@ def plot_history(
     *models_or_histories: Any,
     labels: Sequence[str] | None = None,
     x: str = "passes",
-    y: str = "gap",
+    y: str = "auto",
     ax: Any = None,
 ) -> Any:
-    """Draw the progress of one or more fits, with a logarithmic y axis.
+    """Draw the progress of one or more fits.
 
     Parameters
     ----------
     *models_or_histories : fitted estimators, or their ``history_``
     labels : sequence of str, optional
         One per run; by default the names of the solvers.
-    x : {"passes", "seconds"}, default="passes"
+    x : {"passes", "iterations", "seconds"}, default="passes"
         The unit of the x axis.
-    y : {"gap", "suboptimality", "primal"}, default="gap"
+    y : {"auto", "gap", "suboptimality", "primal"}, default="auto"
         "gap" is the certified gap of each run. "suboptimality" is the objective minus the best
         lower bound of all runs, which is never less than the true distance from the optimum. Both
-        "suboptimality" and "primal" need runs of the same problem.
+        have a logarithmic axis. "primal" is the objective, with the best lower bound of all runs
+        as a dashed line. "suboptimality" and "primal" need runs of the same problem. "auto" is
+        "gap", or "primal" if no run knows its gap before its end, as those of clusterings.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -59,15 +61,20 @@ def plot_history(
     """
     histories = [_history(item) for item in models_or_histories]
     _check(histories, labels, x, y)
+    y = _chosen(histories) if y == "auto" else y
     names = [history.solver for history in histories] if labels is None else list(labels)
     ax = axes_for(ax, "plot_history", (6.4, 4.2))
     floor = max((_bound(history) for history in histories), default=-np.inf)
     for history, name, style in zip(histories, names, _styles(len(histories))):
-        across, values = getattr(history, x), _values(history, y, floor)
-        shown = np.isfinite(values) & (values > 0)
+        across = np.arange(len(history)) if x == "iterations" else getattr(history, x)
+        values = _values(history, y, floor)
+        shown = np.isfinite(values) & ((values > 0) | (y == "primal"))
         every = max(1, int(shown.sum()) // 8)  # a marker for each iteration would hide the line
         ax.plot(across[shown], values[shown], label=name, markevery=every, **style)
-    ax.set_yscale("log")
+    if y != "primal":
+        ax.set_yscale("log")
+    elif np.isfinite(floor):
+        ax.axhline(floor, color="0.35", linestyle="--", linewidth=1.2, label="lower bound")
     ax.set_xlabel(_X[x])
     ax.set_ylabel(_Y[y])
     tidy(ax)
@@ -91,16 +98,28 @@ def _check(histories: list[History], labels: Sequence[str] | None, x: str, y: st
         raise ValueError("plot_history needs at least one fitted model or history.")
     if x not in _X:
         raise ValueError(f"x must be one of {sorted(_X)}, not {x!r}.")
-    if y not in _Y:
-        raise ValueError(f"y must be one of {sorted(_Y)}, not {y!r}.")
+    if y not in {"auto", *_Y}:
+        raise ValueError(f"y must be one of {sorted({'auto', *_Y})}, not {y!r}.")
     if labels is not None and (isinstance(labels, str) or len(labels) != len(histories)):
         raise ValueError(f"labels must hold one text per run: {len(histories)} are needed.")
-    problems = {history.objective for history in histories}
-    if y != "gap" and len(problems) > 1:
+    problems = _problems(histories)
+    if y not in ("auto", "gap") and len(problems) > 1:
         raise ValueError(
             f"y={y!r} compares runs of one problem, but these minimise {sorted(problems)}: "
             "plot y='gap'."
         )
+
+
+def _problems(histories: list[History]) -> set[str]:
+    """What the runs minimise, in words."""
+    return {history.objective for history in histories}
+
+
+def _chosen(histories: list[History]) -> str:
+    """What "auto" draws: gaps, if some run has two of them or the problems differ."""
+    lines = (np.isfinite(history.gap) & (history.gap > 0) for history in histories)
+    several = len(_problems(histories)) > 1
+    return "gap" if several or any(np.count_nonzero(line) > 1 for line in lines) else "primal"
 
 
 def _bound(history: History) -> float:

@@ -22,6 +22,7 @@ class Affinity(Protocol):
     """Affinities between rows of the fit, and of new rows with these."""
 
     graph: bool  # whether most pairs have none
+    finds_rows: bool  # whether rows of the fit are found again, and keep their labels
     matrix: Any  # of the rows of the fit, dense or CSR
 
     def read(self, estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -57,6 +58,7 @@ class _OfGraph:
     """Nearest neighbours."""
 
     graph = True
+    finds_rows = True
     matrix: Any = None
 
     def __init__(self, form: NeighborGraph) -> None:
@@ -82,6 +84,7 @@ class _OfKernel:
     """All pairs."""
 
     graph = False
+    finds_rows = False
     matrix: Any = None
 
     def __init__(self, kernel: Kernel, memory: float | None) -> None:
@@ -117,6 +120,7 @@ class _Given:
     """X is the matrix of affinities itself."""
 
     graph = False
+    finds_rows = False
     matrix: Any = None
 
     def read(self, estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -11,6 +11,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ..._base.linear_system import EPS
 from ..._base.parameters import check_count
 from ..._base.typing import Array, IntArray
 from ..._base.watch import undisturbed
@@ -24,6 +25,7 @@ from .starts import in_few_groups, spectral_starts, two_directions
 
 _INITS = ("spectral", "k-means++", "random")
 _OUT_OF_SAMPLE = ("centers", "regression")
+_ULPS = 4.0  # of inner products with centres; safeguard: sums in another order differ by fewer
 
 
 class KernelClusters(ClusterMixin, FitsRows):
@@ -145,9 +147,15 @@ class KernelClusters(ClusterMixin, FitsRows):
         return np.arange(found.volumes.size, dtype=np.int32)
 
     def _nearest(self, products: Array, ratios: Array | float = 1.0) -> IntArray:
-        """The nearest centre, from the inner products of rows with all of them."""
-        far = self._norms - 2.0 * (np.asarray(ratios).reshape(-1, 1) * products)
-        return self._names[far.argmin(axis=1)]
+        """The nearest centre, from the inner products of rows with all of them.
+
+        Of those that rounding cannot tell apart, the first, however the products were summed.
+        """
+        near = np.asarray(ratios).reshape(-1, 1) * products
+        far = self._norms - 2.0 * near
+        noise = _ULPS * EPS * (self._norms.max() + 2.0 * np.abs(near).max(axis=1, initial=0.0))
+        tied = far <= (far.min(axis=1) + noise)[:, None]
+        return self._names[tied.argmax(axis=1)]
 
     def _task_again(self) -> Task:
         """The task of the fit, from what the fit has stored."""

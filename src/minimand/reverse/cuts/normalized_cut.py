@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..._base.typing import Array, ArrayLike, IntArray
+from ..._base.typing import Array, ArrayLike, BoolArray, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate, Kind
 from ...kernels import REGISTRY, Kernel, Precomputed
-from ..base import Course, Limits
+from ..base import Course, Limits, warn_of_duplicates
 from ..components.conversions import kernel_from_reverse
 from ..rows import refuse_rows_apart, row_weights
 from .affinities import affinity_of
@@ -23,6 +23,7 @@ from .checks import check_clusters
 from .pairs import DensePairs, SparsePairs
 
 _FORMULA = "Σ cut(cluster, others)/vol(cluster)"
+_ALIKE = 1e-12  # of sums of affinities, relative; safeguard: n·eps is their rounding, none cancel
 
 
 class NormalizedCut(KernelClusters):
@@ -62,7 +63,9 @@ class NormalizedCut(KernelClusters):
     ----------
     labels_ : ndarray of shape (n_samples,)
     inertia_ : float
-        The normalised cut.
+        The normalised cut. Rows with equal affinities have equal labels; if there are fewer
+        different ones than clusters, some clusters are empty, and each of them counts 1, as in the
+        trace above.
     affinity_matrix_ : ndarray or CSR matrix of shape (n_samples, n_samples)
     certificate_ : Certificate
         Of kind "relaxation"; "global" if no edge is cut.
@@ -121,6 +124,26 @@ class NormalizedCut(KernelClusters):
                 self._store(task, found, weights)
                 self.certificate_ = self._certified(course, task, weights)
                 self._store_history(course)
+        distinct = np.unique(self._names).size
+        if distinct < k:
+            warn_of_duplicates(distinct, k)
+
+    def _named(self, found: Clusters) -> IntArray:
+        """Of clusters with one centre, the first: rows with equal affinities have equal labels.
+
+        Joining them changes no term of k − tr((YᵀΛY)⁻¹YᵀKY), in which an empty cluster costs 1.
+        Centres are equal if all rows have the same products with them. Nodes of a graph of
+        neighbours are told apart by their rows, and need no equal labels.
+        """
+        names = super()._named(found)
+        if self._affinity.finds_rows:
+            return names
+        means = found.sums / found.volumes
+        for first, second in zip(*np.nonzero(_alike(self._norms[:, None], self._norms))):
+            new = first < second and names[second] == second
+            if new and _alike(means[:, first], means[:, second]).all():
+                names[second] = names[first]
+        return names
 
     def _store(self, task: Task, found: Clusters, weights: Array) -> None:
         self._store_centres(task, found)
@@ -132,7 +155,7 @@ class NormalizedCut(KernelClusters):
             scale, root = task.scale, np.sqrt(task.weights)
             square = task.pairs.values * np.outer(scale, scale)
             outputs = np.zeros((task.pairs.n, task.n_clusters))
-            outputs[np.arange(task.pairs.n), found.labels] = root
+            outputs[np.arange(task.pairs.n), self._names[found.labels]] = root
             coefs = kernel_from_reverse(square, outputs, beta=float(self.beta))
             self._regression = scale[:, None] * coefs
 
@@ -191,8 +214,13 @@ def cut_task(matrix: Any, weights: Array, k: int) -> Task:
     return Task(pairs, weights, weights * degrees, k, float(k))
 
 
+def _alike(a: Array, b: Array) -> BoolArray:
+    """Where positive numbers are equal up to rounding."""
+    return np.asarray(np.abs(a - b) <= _ALIKE * np.maximum(a, b))
+
+
 def cut_value(found: Clusters, coefs: Array) -> float:
-    """Σ cut/vol, from affinities between clusters alone.
+    """Σ cut/vol, from affinities between clusters alone; an empty cluster counts 1.
 
     k less what is within clusters is the same, but rounds weak links off.
     """
@@ -201,7 +229,7 @@ def cut_value(found: Clusters, coefs: Array) -> float:
     across[rows, found.labels] = 0.0
     cuts = np.bincount(found.labels, weights=coefs * across.sum(axis=1), minlength=k)
     filled = found.volumes > 0
-    return float((cuts[filled] / found.volumes[filled]).sum())
+    return float((cuts[filled] / found.volumes[filled]).sum() + np.count_nonzero(~filled))
 
 
 class CutBound(NamedTuple):

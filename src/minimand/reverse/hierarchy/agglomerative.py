@@ -14,6 +14,7 @@ from ...estimators.settings import check_limits
 from ...estimators.summary import Summarised
 from ...kernels.dissimilarity import dissimilarity_of
 from ..finite_squares import in_range
+from ..pictures import check_picture_of_tree, silhouettes_of_fitted
 from ..rows import rows_for
 from .merges import check_linkage, merged
 from .nearest import means, nearest_clusters, nearest_of
@@ -174,8 +175,9 @@ class Agglomerative(ClusterMixin, NamesParameters, Summarised):
 
         Parameters
         ----------
-        kind : {"dendrogram", "clusters"}, default="dendrogram"
-            The tree, or the samples on two components (vectors only).
+        kind : {"dendrogram", "clusters", "silhouettes"}, default="dendrogram"
+            The tree; the samples on two components (vectors only); or how much nearer each sample
+            is to its own cluster than to the next one, by the distances of the fit.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         leaves : int, default=40
@@ -187,22 +189,20 @@ class Agglomerative(ClusterMixin, NamesParameters, Summarised):
         matplotlib Axes
         """
         check_is_fitted(self, "labels_")
-        if not isinstance(kind, str):
-            raise TypeError(
-                "Agglomerative.plot takes kind first, 'dendrogram' or 'clusters', not "
-                f"{type(kind).__name__}: the rows of the fit are known, and axes are ax=axes."
-            )
-        if kind == "clusters" and self._pairs.vectors:
+        check_picture_of_tree(self, kind, rows="the rows of the fit are known")
+        what = "Agglomerative.plot"
+        if kind == "silhouettes":
+            return silhouettes_of_fitted(self._pairs, self.labels_, what, ax)
+        if kind == "clusters":
             from ...report.clusters import plot_clusters
 
+            if not self._pairs.vectors:
+                raise ValueError(
+                    "kind='clusters' draws rows of numbers with a distance of their own: take "
+                    "'dendrogram' or 'silhouettes'."
+                )
             centers = getattr(self, "cluster_centers_", None)
-            return plot_clusters(
-                self._pairs.z, self.labels_, centers, what="Agglomerative.plot", ax=ax
-            )
-        if kind != "dendrogram":
-            raise ValueError(
-                f"kind must be 'dendrogram', or 'clusters' for rows of numbers, not {kind!r}."
-            )
+            return plot_clusters(self._pairs.z, self.labels_, centers, what=what, ax=ax)
         from ...report.dendrogram import plot_dendrogram
 
         return plot_dendrogram(
@@ -211,7 +211,7 @@ class Agglomerative(ClusterMixin, NamesParameters, Summarised):
             leaves=leaves,
             height=self._cut_between(),
             ylabel=f"height of the merge ({self._linkage} linkage)",
-            what="Agglomerative.plot",
+            what=what,
             ax=ax,
         )
 

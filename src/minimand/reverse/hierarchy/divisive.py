@@ -24,6 +24,7 @@ from ...kernels import REGISTRY as KERNELS
 from ...kernels.rows import count, picked
 from ..base import Course, FitsRows, Limits
 from ..finite_squares import refuse_tiny, with_finite_squares
+from ..pictures import check_picture, check_picture_of_tree, clusters_of_rows, silhouettes
 from .branches import Branch, Division, scatter_of
 from .nearest import means
 from .tree import Tree, check_cut
@@ -206,6 +207,7 @@ class Divisive(ClusterMixin, FitsRows):
         self.certificate_ = course.certificate(
             self.inertia_, bound, "relaxation", rounding, scale, **details
         )
+        self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
 
     def cut(self, n_clusters: int | None = None, height: float | None = None) -> IntArray:
         """The clusters of another cut: at a number of clusters up to the tree's, or at a height.
@@ -234,9 +236,27 @@ class Divisive(ClusterMixin, FitsRows):
         labels = self._division.descend(X)
         return of_labels(self, X, labels, self._asked, self._kernel, sample_weight)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the tree; its leaves are the clusters, with their numbers of samples."""
+    def plot(self, kind: str = "dendrogram", ax: Any = None, *, X: Any = None) -> Any:
+        """Draw the tree; its leaves are the clusters, with their numbers of samples.
+
+        Parameters
+        ----------
+        kind : {"dendrogram", "clusters", "silhouettes"}, default="dendrogram"
+            The tree; rows X and centres on two principal components (without a kernel only); or how
+            much nearer each row of X is to its own cluster than to the next one.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        X : array-like, optional
+            The rows to draw, which the model does not keep.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         check_is_fitted(self, "labels_")
+        check_picture_of_tree(self, kind, rows="rows are X=…")
+        if kind != "dendrogram":
+            return self._picture_of_rows(X, kind, ax)
         from ...report.dendrogram import plot_dendrogram
 
         sizes = np.bincount(self.labels_, minlength=self.n_clusters_)
@@ -248,6 +268,17 @@ class Divisive(ClusterMixin, FitsRows):
             what="Divisive.plot",
             ax=ax,
         )
+
+    def _picture_of_rows(self, X: Any, kind: str, ax: Any) -> Any:
+        """Rows and centres on two components, or silhouettes."""
+        check_picture(self, X, kind)
+        labels, what = self.predict(X), "Divisive.plot"
+        if self._kernel is None:
+            rows = self._rows(X, reset=False)
+            return clusters_of_rows(rows, labels, self.cluster_centers_, what, kind=kind, ax=ax)
+        if kind == "clusters":
+            raise ValueError("kind='clusters' needs centres, which a kernel has not: take another.")
+        return silhouettes(X, labels, what, kernel=self._kernel, ax=ax)
 
     def _splitter(self) -> Any:
         """What divides a cluster in two."""

@@ -92,7 +92,7 @@ class Lloyd:
         if distance.by_sums:
             value = self._objective(sums, masses)
             self.centers = distance.centers(sums, masses, self.centers)
-            self.primal = min(self.primal, value)
+            self.primal = min(self.primal, max(value, 0.0))  # 0 may be rounded to less
             return
         labels = self._search.labels()
         if self._labels.size:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ... import _core
+from ..._base.typing import AnyArray, Array
 from .lloyd import Done, Lloyd
 
 
@@ -45,8 +46,13 @@ class Hartigan(Lloyd):
             sums, masses = search.sums()  # without the rounding of many moves
             value = self._objective(sums, masses)
             self.centers = rows.distance.centers(sums, masses, self.centers)
-            self.primal = min(last, value)
+            self.primal = min(last, max(value, 0.0))
             yield None, self.primal, -np.inf
             if not moved or self.primal >= last:  # moves that gain nothing are rounding
                 self.converged = True
                 return
+
+    def finished(self, dtype: type | np.dtype[np.floating]) -> tuple[Array, AnyArray, float]:
+        """As `Lloyd.finished`; of centres at equal distance every row takes the first."""
+        self._search = self._rows.search(len(self.centers))  # which knows of no moves
+        return super().finished(dtype)
