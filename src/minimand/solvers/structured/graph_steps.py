@@ -117,7 +117,8 @@ def single(problem: GraphProblem, g: int) -> GraphProblem:
     """The problem of one of its graphs."""
     shape = problem.topology
     own, links = shape.nodes_of(g), shape.edges_of(g)
-    return replace(
+    wide = g in problem.wide
+    found = replace(
         problem,
         X=problem.X[own],
         topology=Topology([0, own.stop - own.start], shape.local_edges(g)),
@@ -126,7 +127,10 @@ def single(problem: GraphProblem, g: int) -> GraphProblem:
         costs=problem.costs[own],
         edge_features=None if problem.edge_features is None else problem.edge_features[links],
         forbidden=None if problem.forbidden is None else problem.forbidden[own],
+        messages={0: problem.messages_of(g)} if wide else {},
     )
+    found.__dict__["wide"] = [0] if wide else []  # which takes a plan of elimination to find out
+    return found
 
 
 def _difference(one: GraphProblem, labels: AnyArray) -> Array:
