@@ -2,6 +2,7 @@
 
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
+#include "trees/diffusion.hpp"
 #include "trees/forest.hpp"
 #include "trees/plane_ascent.hpp"
 
@@ -99,6 +100,29 @@ ForestScores scores_of(const Array& unary, const Array& pair, const Array& edges
           order,
           parent,
           link};
+}
+
+auto diffuse(const Array& unary, const Array& pair, const Array& edges, std::int64_t passes,
+             const MutableArray& messages) {
+  check_elements<double>(unary, "unary");
+  check_elements<double>(pair, "pair");
+  if (unary.ndim() != 2 || unary.shape(1) == 0) value_problem("unary must have two dimensions");
+  const std::size_t n = unary.shape(0), k = unary.shape(1);
+  const std::vector<std::int64_t> groups{0, static_cast<std::int64_t>(n)};
+  const auto pairs = edges_of(edges, groups);
+  const std::size_t own = pairs.size() / 2 * k;
+  if (pair.size() != k * k && pair.size() != own * k) {
+    value_problem("pair must be (k, k) or (edges, k, k)");
+  }
+  const GraphScores scores{k,
+                           {static_cast<const double*>(unary.data()), unary.size()},
+                           {static_cast<const double*>(pair.data()), pair.size()},
+                           pairs};
+  const auto changed = mutable_vector(messages, "messages", 2 * own);
+  std::vector<std::int32_t> labels(n);
+  const std::size_t count = python::count(passes, "passes");
+  without_gil([&] { diffuse_messages(scores, count, changed, labels); });
+  return handed_over(std::move(labels));
 }
 
 nb::tuple best(const Array& unary, const Array& pair, const Array& edges, const Array& starts,
@@ -287,6 +311,9 @@ void bind_trees(nb::module_& m) {
         "Log-partition, marginals of nodes and of edges, and the sum of mass times the latter.");
   m.def("forest_samples", &samples, arg("unary"), arg("pair"), arg("edges"), arg("starts"),
         arg("rooted"), arg("uniform"), "A labelling of every group drawn by its score.");
+  m.def("diffuse_messages", &diffuse, arg("unary"), arg("pair"), arg("edges"), arg("passes"),
+        arg("messages"),
+        "Change the messages of a graph so that their bound falls; a labelling near it.");
   nb::class_<Ascent>(m, "PlaneAscent",
                      "Ascent on the dual of max-margin training over labellings met so far.")
       .def(nb::init<const nb::tuple&, const nb::tuple&, std::int64_t, const Array&, double,

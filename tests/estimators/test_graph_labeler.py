@@ -230,7 +230,7 @@ X0, Y0, E0 = _data(TREE, n=2)
         ({"alpha": -1}, (X0, Y0, E0), "alpha must be a finite number"),
         ({"directed": "no"}, (X0, Y0, E0), "directed must be True or False"),
         ({"loss": "perceptron", "alpha": 1.0}, (X0, Y0, E0), "alpha has no meaning"),
-        ({"cost": [[0, -1], [1, 0]]}, (X0, Y0, E0), "cost must be"),
+        ({"loss": "max_margin", "cost": [[0, -1], [1, 0]]}, (X0, Y0, E0), "cost must be"),
         ({}, (X0, Y0, E0[:1]), "X and edges must hold the same graphs"),
         ({}, (X0, Y0[:1], E0), "X and y must hold the same"),
         ({}, (X0, Y0), r"X\[0\] has no edges"),

@@ -115,9 +115,9 @@ def test_what_cannot_be_is_said_in_a_sentence():
         mm.GraphLabeler(transitions=np.triu(np.ones((3, 3))), directed=False).fit(
             X, [["a"] * 4, ["b"] * 4, *[["c"] * 4] * 18], edges
         )
-    with pytest.raises(ValueError, match="transitions must be one of"):
+    with pytest.raises(ValueError, match="transitions must be 'full'"):
         mm.GraphLabeler(transitions="seen").fit(X, y, edges)
-    with pytest.raises(ValueError, match="weights must be one of"):
+    with pytest.raises(ValueError, match="weights must be 'all'"):
         mm.GraphLabeler(weights="some").fit(X, y, edges)
     with pytest.raises(ValueError, match="weights='observed' needs"):
         mm.GraphLabeler("perceptron", weights="observed").fit(X, y, edges)

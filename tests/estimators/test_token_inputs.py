@@ -200,10 +200,26 @@ PARAMETERS = {
     "penalty of rows": ({"penalty": "l21"}, "treat all weights alike"),
     "weights of a penalty": ({"penalty": mm.L1(weights=[1.0, 2.0])}, "treat all weights alike"),
     "alpha": ({"alpha": -1.0}, "alpha must be a finite number"),
-    "transitions": ({"transitions": "some"}, "transitions must be one of"),
+    "transitions": ({"transitions": "some"}, "transitions must be 'full', 'observed', pairs"),
     "table": ({"transitions": np.ones((3, 3))}, "transitions must be 'full'"),
-    "weights": ({"weights": "some"}, "weights must be one of"),
-    "edges": ({"edge_features": "before"}, "edge_features must be one of"),
+    "weights": ({"weights": "some"}, "weights must be 'all' or 'observed'"),
+    "edges": (
+        {"edge_features": "before"},
+        "edge_features must be None, 'later', 'both', or",
+    ),
+    "edges by number": ({"edge_features": 3}, "edge_features must be None, 'later', .* not 3"),
+    "edges of a perceptron": ({"loss": "perceptron", "edge_features": "later"}, "leave it out"),
+    "failing edges": (
+        {"edge_features": lambda x: x[:, [99]]},
+        "edge_features raised IndexError for sequence 0 with 1 step .* numeric rows",
+    ),
+    "unknown penalty": ({"penalty": "l3"}, "penalty='l3' is not known: take 'l2', 'l1', 'elastic"),
+    "penalty of a perceptron": ({"loss": "perceptron", "penalty": "l1"}, "penalty has no meaning"),
+    "cost of a crf": ({"cost": 1 - np.eye(2)}, "cost is the Δ of loss='max_margin'"),
+    "cost of a perceptron": (
+        {"loss": "perceptron", "cost": 1 - np.eye(2)},
+        "'perceptron' has",
+    ),
     "own edges": ({"edge_features": lambda x: x}, "a row for each step"),
     "cost": ({"loss": "max_margin", "cost": np.ones((2, 2))}, "0 where the label is right"),
     "cost's shape": ({"loss": "max_margin", "cost": np.eye(3)}, r"cost must be a \(2, 2\) table"),
@@ -230,6 +246,22 @@ def test_bad_parameters_get_one_sentence(case):
 def test_parameters_of_crfsuite_are_translated(labeler, units):
     with pytest.raises(TypeError, match=rf"alpha=2\*c2/len\(X\), since .* over {units} here"):
         labeler(c2=1.0)
+    with pytest.raises(TypeError, match=r"penalty=c1\*L1\(\) \+ 2\*c2\*L2\(\), alpha=1/len"):
+        labeler(c1=0.1, c2=1.0)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"penalty": "l1"}, "partial_fit takes penalty='l2' or 'no_penalty', as"),
+        ({"edge_features": "later"}, "partial_fit takes no edge_features"),
+        ({"weights": "observed"}, "partial_fit takes weights='all', as"),
+        ({"transitions": [("a", "b")]}, "partial_fit takes transitions='full', as"),
+    ],
+)
+def test_batches_say_which_parameter_they_do_not_take(params, words):
+    with pytest.raises(ValueError, match=words):
+        mm.SequenceLabeler(**params).partial_fit(X, Y)
 
 
 def test_what_does_not_fit_the_model_is_named():

@@ -22,3 +22,19 @@ def test_chains_with_columns_of_all_units_reach_the_tolerance(penalty: str) -> N
     X, y = _wild(100, 10, 3)
     model = mm.SequenceLabeler("crf", penalty, alpha=0.01, max_iter=300).fit(X, y)
     assert model.certificate_.relative <= 1e-4
+
+
+def test_gains_below_the_rounding_of_the_objective_are_judged_by_the_gap() -> None:
+    X, y = _wild(60, 12, 3)
+    model = mm.SequenceLabeler("crf", "l1", alpha=0.03, tol=1e-6, max_iter=100).fit(X, y)
+    assert model.certificate_.relative <= 1e-6
+    again = mm.certify(model, X, y)
+    assert again.relative <= 1e-6
+
+
+def test_the_curvature_of_an_earlier_point_leads_to_the_same_optimum() -> None:
+    X, y = _wild(100, 10, 3)
+    tight = mm.SequenceLabeler("crf", "l1", alpha=0.003, tol=1e-9, max_iter=500).fit(X, y)
+    rough = mm.SequenceLabeler("crf", "l1", alpha=0.003).fit(X, y)
+    assert tight.certificate_.dual <= rough.certificate_.primal
+    assert rough.certificate_.dual <= tight.certificate_.primal + tight.certificate_.rounding

@@ -29,7 +29,7 @@ def gathered(
     parts = []
     for place in np.flatnonzero(counts).tolist():
         where = f"{unit.whole} {place} with {counted(int(counts[place]), unit.link)}"
-        rows = _rows(function(place), int(counts[place]), where, unit)
+        rows = _rows(_called(function, place, where, unit), int(counts[place]), where, unit)
         if width is not None and rows.shape[1] != width:
             raise ValueError(
                 f"edge_features gave {counted(rows.shape[1], 'column')} for {where}, but {width} "
@@ -40,6 +40,17 @@ def gathered(
     if any(map(sparse.issparse, parts)):
         return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
     return np.concatenate(parts) if parts else np.zeros((0, width or 0))
+
+
+def _called(function: Callable[[int], Any], place: int, where: str, unit: Unit) -> Any:
+    """What the user's function gives; if it fails, a sentence says what it was given."""
+    try:
+        return function(place)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"edge_features raised {type(error).__name__} for {where} ({error}): it is called with "
+            f"the numeric rows of the {unit.whole}, a sparse matrix if its {unit.part}s are dicts."
+        ) from error
 
 
 def _rows(found: Any, count: int, where: str, unit: Unit) -> Any:

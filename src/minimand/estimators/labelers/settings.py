@@ -17,14 +17,16 @@ LOSSES = ("crf", "max_margin", "perceptron")
 _TRANSITIONS = ("full", "observed")
 _WEIGHTS = ("all", "observed")
 _EDGES = ("later", "both")
+_LEGAL = "'l2', 'l1', 'elastic_net', 'no_penalty' or a sum such as L1() + 0.5 * L2()"
 
 
 def for_crfsuite(units: str) -> dict[str, str]:
     """sklearn-crfsuite's parameters, and what to write here."""
     mean = f"since losses are averaged over {units} here"
+    both = "for c1 and c2 together penalty=c1*L1() + 2*c2*L2(), alpha=1/len(X)"
     return {
-        "c2": f"penalty='l2', alpha=2*c2/len(X), {mean}",
-        "c1": f"penalty='l1', alpha=c1/len(X), {mean}",
+        "c2": f"penalty='l2', alpha=2*c2/len(X), {mean}; {both}",
+        "c1": f"penalty='l1', alpha=c1/len(X), {mean}; {both}",
         "C": f"alpha=1/(C*len(X)), {mean}",
         "algorithm": "loss='crf', 'max_margin' or 'perceptron'",
         "max_iterations": "max_iter=…",
@@ -65,10 +67,18 @@ def check_common_choices(labeler: Any) -> tuple[Penalty, float | None]:
     penalty = penalty_of(labeler.penalty)
     alpha = None if labeler.alpha is None else check_real("alpha", labeler.alpha, low=0.0)
     penalty_parts(penalty, 1.0)
-    _check_word("transitions", labeler.transitions, _TRANSITIONS, "or a table of allowed ones")
-    _check_word("weights", labeler.weights, _WEIGHTS)
-    if not isinstance(labeler.weights, str):
-        raise ValueError(f"weights must be one of {list(_WEIGHTS)}, not {brief(labeler.weights)}.")
+    transitions, weights = labeler.transitions, labeler.weights
+    if isinstance(transitions, str) and transitions not in _TRANSITIONS:
+        raise ValueError(
+            "transitions must be 'full', 'observed', pairs (from, to) of labels, or a table of "
+            f"those allowed, not {transitions!r}."
+        )
+    if not isinstance(weights, str) or weights not in _WEIGHTS:
+        raise ValueError(f"weights must be 'all' or 'observed', not {brief(weights)}.")
+    if labeler.cost is not None and labeler.loss != "max_margin":
+        raise ValueError(
+            f"cost is the Δ of loss='max_margin', and loss={labeler.loss!r} has none: leave it out."
+        )
     if labeler.loss == "perceptron":
         _check_perceptron(labeler)
     check_limits(labeler)
@@ -89,12 +99,18 @@ def check_choices(labeler: Any) -> Choices:
     penalty, alpha = check_common_choices(labeler)
     check_flag("ends", labeler.ends)
     edges = labeler.edge_features
-    if edges is not None and not callable(edges):
-        _check_word("edge_features", edges, _EDGES, "None, or a function of a sequence's rows")
-        if not isinstance(edges, str):
-            raise TypeError(f"edge_features must be None, one of {list(_EDGES)} or a function.")
+    named = isinstance(edges, str) and edges in _EDGES
+    if edges is not None and not callable(edges) and not named:
+        kind = ValueError if isinstance(edges, str) else TypeError
+        raise kind(
+            "edge_features must be None, 'later', 'both', or a function of the rows of a sequence, "
+            f"not {brief(edges)}."
+        )
     if labeler.loss == "perceptron" and edges is not None:
-        raise ValueError("edge_features need loss='crf' or 'max_margin': leave them out.")
+        raise ValueError(
+            "edge_features has no meaning for loss='perceptron', which has no weights for them: "
+            "leave it out, or take loss='crf' or 'max_margin'."
+        )
     return Choices(labeler.loss, penalty, alpha)
 
 
@@ -104,27 +120,40 @@ def check_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False, not {value!r}.")
 
 
-def _check_word(name: str, value: Any, words: tuple[str, ...], more: str = "") -> None:
-    if isinstance(value, str) and value not in words:
-        raise ValueError(
-            f"{name} must be one of {list(words)} {more}".rstrip() + f", not {value!r}."
-        )
-
-
 def _check_perceptron(labeler: Any) -> None:
     """Refuse what the perceptron's steps do not have, rather than leave it out in silence."""
     if labeler.alpha is not None:
         raise ValueError(
             "alpha has no meaning for loss='perceptron', whose steps have no penalty: leave it out."
         )
+    if any(penalty_parts(penalty_of(labeler.penalty), 1.0)) and labeler.penalty != "l2":
+        raise ValueError(
+            "penalty has no meaning for loss='perceptron', whose steps have none: leave it out."
+        )
     if labeler.weights != "all":
         raise ValueError("weights='observed' needs loss='crf' or 'max_margin': use weights='all'.")
+
+
+def refuse_observed(labeler: Any) -> None:
+    """Refuse masks in `partial_fit`."""
+    if labeler.weights != "all":
+        raise ValueError(
+            "partial_fit takes weights='all', as one batch does not show which weights occur in "
+            "those to come: call fit for 'observed'."
+        )
+    if not isinstance(labeler.transitions, str) or labeler.transitions != "full":
+        raise ValueError(
+            "partial_fit takes transitions='full', as one batch does not show which labels follow "
+            "each other in those to come: call fit for others."
+        )
 
 
 def penalty_of(given: Any) -> Penalty:
     """The penalty by its short name; "elastic_net" is half of each, as scikit-learn's default."""
     if isinstance(given, str) and given == "elastic_net":
         return 0.5 * L1() + 0.5 * L2()
+    if not isinstance(given, Penalty) and not (isinstance(given, str) and given in PENALTIES.names):
+        raise ValueError(f"penalty={brief(given)} is not known: take {_LEGAL}.")
     return PENALTIES.get(given)
 
 
@@ -142,7 +171,7 @@ def penalty_parts(penalty: Penalty, alpha: float) -> tuple[float, float]:
     if not alike:
         raise ValueError(
             f"penalty={penalty!r} does not treat all weights alike as c·‖w‖₁ + ½·d·‖w‖²: take "
-            "'l2', 'l1', 'elastic_net', 'no_penalty' or a sum such as L1() + 0.5 * L2()."
+            f"{_LEGAL}."
         )
     assert bound is not None
     return float(bound.l1[0]), float(bound.l2[0])

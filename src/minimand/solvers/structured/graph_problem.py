@@ -13,7 +13,7 @@ from ..._base.typing import AnyArray, Array, BoolArray
 from ..._base.watch import look
 from ...outputs.graph import Graphs, Topology, best
 from ...problem.point import Meter
-from .relaxation import Relaxed, relaxed
+from .relaxation import Relaxed, by_messages, relaxed
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,7 @@ class GraphProblem:
     l1: float = 0.0
     words: str = ""
     meter: Meter = field(default_factory=Meter)
+    messages: dict[int, Array] = field(default_factory=dict)  # of wide graphs, from the last search
 
     @property
     def size(self) -> int:
@@ -78,6 +79,11 @@ class GraphProblem:
     def wide(self) -> list[int]:
         """Graphs that are too wide for exact inference."""
         return self.topology.too_wide(self.n_labels)
+
+    @property
+    def _finite(self) -> bool:
+        """Whether every label and pair is allowed."""
+        return self.forbidden is None and self.allowed_pairs is None
 
     def split(self, w: Array) -> tuple[Array, Array]:
         """W (k, d) and T (k², q)."""
@@ -131,11 +137,16 @@ class GraphProblem:
         """Scores of the true labellings."""
         return self.topology.scores(self.labels, graphs.unary, graphs.pair)
 
-    def augmented(self, w: Array, *, costly: bool = True) -> Augmented:
+    def messages_of(self, g: int) -> Array:
+        """The messages of a wide graph, from which the next search for its maximum begins."""
+        shape = (2, self.topology.local_edges(g).shape[0], self.n_labels)
+        return self.messages.setdefault(g, np.zeros(shape))
+
+    def augmented(self, w: Array, *, costly: bool = True, exact: bool = False) -> Augmented:
         """max_c [cost(c) + score(c)] − score(truth) of every graph, and where it is attained.
 
-        Graphs that are too wide for exact inference take the linear relaxation: the maximum is then
-        an upper bound.
+        Graphs that are too wide for exact inference take the linear relaxation, ``exact`` or as
+        messages bound it: the maximum is then an upper bound.
         """
         graphs = self.graphs(w)
         gold = self.gold_scores(graphs)
@@ -152,7 +163,9 @@ class GraphProblem:
         for g in self.wide:
             look()
             pair = graphs.pair if graphs.pair.ndim == 2 else graphs.pair[shape.edges_of(g)]
-            found[g] = relaxed(shape.local_edges(g), graphs.unary[shape.nodes_of(g)], pair)
+            search = relaxed if exact or not self._finite else by_messages
+            scores = shape.local_edges(g), graphs.unary[shape.nodes_of(g)], pair
+            found[g] = search(*scores, self.messages_of(g))
             labels[shape.nodes_of(g)], values[g] = found[g].labels, found[g].bound
         return Augmented(values - gold, labels, found, self._size(values, gold))
 
@@ -172,6 +185,11 @@ class Augmented(NamedTuple):
     labels: AnyArray
     relaxed: dict[int, Relaxed]  # of graphs that are too wide, by their numbers
     size: float  # of the numbers that were subtracted
+
+    def loose(self, mass: Array) -> float:
+        """By how much bounds of wide graphs exceed the scores of their labellings, in the mean."""
+        open_ = [(g, one) for g, one in self.relaxed.items() if not one.integral]
+        return float(sum(mass[g] * (one.bound - one.value) for g, one in open_))
 
 
 def _rows(matrix: Any) -> tuple[Any, ...]:

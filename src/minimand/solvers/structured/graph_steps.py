@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,16 @@ from ..._base.watch import reason
 from ...outputs.graph import Topology
 from .crf.graphs import GraphLikelihood
 from .graph_problem import GraphProblem
+from .own_columns import graph_on_own_columns
+
+
+@dataclass(eq=False)
+class Others:
+    """Weights of columns without entries, which only shrink: ‖w‖² before, and by which factors."""
+
+    squares: float = 0.0
+    left: float = 1.0  # factor of what they are now
+    total: float = 0.0  # Σ of the factors after every step
 
 
 @dataclass(eq=False)
@@ -20,6 +30,7 @@ class Steps:
     now: Array
     total: Array
     count: int = 0
+    others: Others = field(default_factory=lambda: Others())
 
     @classmethod
     def zeros(cls, size: int) -> Steps:
@@ -51,14 +62,37 @@ def visit(problem: GraphProblem, steps: Steps, order: AnyArray, loss: str) -> in
             eta = 1.0 / (problem.l2 * (steps.count + 1))
             steps.now = (1.0 - eta * problem.l2) * steps.now + eta * share[g] * difference
             most = np.sqrt(2.0 * _largest_loss(problem, loss) / problem.l2)
-            length = float(np.linalg.norm(steps.now))
-            steps.now = steps.now * min(1.0, most / length) if length > 0 else steps.now
+            others = steps.others
+            others.left *= 1.0 - eta * problem.l2
+            length = np.sqrt(steps.now @ steps.now + others.squares * others.left**2)
+            shrunk = min(1.0, most / length) if length > 0 else 1.0
+            steps.now, others.left = shrunk * steps.now, shrunk * others.left
         elif mistaken:
             steps.now = steps.now + share[g] * difference
         steps.total = steps.total + steps.now
+        steps.others.total += steps.others.left
         if reason():
             break
     return wrong
+
+
+def visit_on_own_columns(problem: GraphProblem, steps: Steps, order: AnyArray, loss: str) -> None:
+    """The same, at the cost of the columns that the graphs have entries in."""
+    part, own = graph_on_own_columns(problem)
+    if own.all:
+        visit(problem, steps, order, loss)
+        return
+    now, total = own.of_graph(problem, steps.now), own.of_graph(problem, steps.total)
+    beside = max(float(steps.now @ steps.now - now @ now), 0.0)
+    inner = Steps(now, total, steps.count, Others(beside))
+    visit(part, inner, order, loss)
+    here = own.whole_graph(part, np.ones(part.size)) > 0
+    others = inner.others
+    steps.total = steps.total + others.total * steps.now
+    steps.total[here] = own.whole_graph(part, inner.total)[here]
+    steps.now = others.left * steps.now
+    steps.now[here] = own.whole_graph(part, inner.now)[here]
+    steps.count = inner.count
 
 
 def _difference_at(one: GraphProblem, w: Array, loss: str) -> tuple[Array, bool]:
@@ -83,7 +117,8 @@ def single(problem: GraphProblem, g: int) -> GraphProblem:
     """The problem of one of its graphs."""
     shape = problem.topology
     own, links = shape.nodes_of(g), shape.edges_of(g)
-    return replace(
+    wide = g in problem.wide
+    found = replace(
         problem,
         X=problem.X[own],
         topology=Topology([0, own.stop - own.start], shape.local_edges(g)),
@@ -92,7 +127,10 @@ def single(problem: GraphProblem, g: int) -> GraphProblem:
         costs=problem.costs[own],
         edge_features=None if problem.edge_features is None else problem.edge_features[links],
         forbidden=None if problem.forbidden is None else problem.forbidden[own],
+        messages={0: problem.messages_of(g)} if wide else {},
     )
+    found.__dict__["wide"] = [0] if wide else []  # which takes a plan of elimination to find out
+    return found
 
 
 def _difference(one: GraphProblem, labels: AnyArray) -> Array:

@@ -70,7 +70,7 @@ def judge_graphs(
         return _judged_crf(
             problem, point, scale, [], lambda c: train_graph_crf(problem, c), max_seconds
         )
-    found = problem.augmented(w)
+    found = problem.augmented(w, exact=True)
     primal = float(problem.mass @ found.values + 0.5 * problem.l2 * (w @ w))
     fit = train_graph_margin(problem, Control(tol=_ENOUGH, max_seconds=max_seconds), w)
     scale = float(fit.history.primal[0])

@@ -26,7 +26,14 @@ from ..labels import (
     refuse_single,
     refuse_unknown,
 )
-from ..settings import LOSSES, Choices, check_common_choices, check_flag, penalty_parts
+from ..settings import (
+    LOSSES,
+    Choices,
+    check_common_choices,
+    check_flag,
+    penalty_parts,
+    refuse_observed,
+)
 from ..structure import Masks, cost_table, edge_width, masks_of, observed_on_edges
 from ..tokens import GRAPH, learn, read, refuse_empty
 from .inputs import Given, given_graphs
@@ -138,12 +145,7 @@ def posed_batch(
     sample_weight: ArrayLike,
 ) -> GraphPosed:
     """The problem of one batch; labels and features are those of the first one."""
-    if labeler.weights != "all" or not (
-        isinstance(labeler.transitions, str) and labeler.transitions == "full"
-    ):
-        raise ValueError(
-            "partial_fit takes transitions='full' and weights='all': batches do not show all pairs."
-        )
+    refuse_observed(labeler)
     given, labels, weights = _kept(X, y, edges, sample_weight)
     known: AnyArray | None = getattr(labeler, "classes_", None)
     width: int | None = None

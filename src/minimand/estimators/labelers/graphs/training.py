@@ -14,8 +14,14 @@ from ....solvers import Control
 from ....solvers.structured.course import Course, Trained
 from ....solvers.structured.crf.graphs import train_graph_crf
 from ....solvers.structured.graph_problem import GraphProblem
-from ....solvers.structured.graph_steps import Steps, share_wrong, visit
+from ....solvers.structured.graph_steps import (
+    Steps,
+    share_wrong,
+    visit,
+    visit_on_own_columns,
+)
 from ....solvers.structured.max_margin.training import train_graph_margin
+from ....solvers.structured.own_columns import graph_on_own_columns
 from ..settings import penalty_parts
 from .posing import GraphPosed, GraphWeights
 
@@ -72,6 +78,7 @@ def _perceptron(problem: GraphProblem, control: Control) -> TrainedSteps:
         check_random_state(control.random_state),
         Course(problem, control, "perceptron", 1),
     )
+    problem, own_columns = graph_on_own_columns(problem)
     steps, mistakes, graphs = Steps.zeros(problem.size), 0, problem.topology.n_graphs
     most = _PASSES if control.max_iter is None else control.max_iter
     with course.watched():
@@ -83,7 +90,8 @@ def _perceptron(problem: GraphProblem, control: Control) -> TrainedSteps:
             ended = course.record(wrong / graphs, wrong / graphs)
     with undisturbed():
         share = share_wrong(problem, steps.mean)
-    found = course.trained(steps.mean, share, share, rounding=0.0)
+    mean = own_columns.whole_graph(problem, steps.mean)
+    found = course.trained(mean, share, share, rounding=0.0)
     own = {f.name: getattr(found, f.name) for f in fields(found)}
     kind: Kind = "relaxation" if share else "global"
     own["certificate"] = replace(found.certificate, kind=kind)
@@ -99,6 +107,6 @@ def learn_graph_batch(posed: GraphPosed, state: Stream) -> GraphWeights:
     if posed.choices.alpha is None:  # one graph's worth, of all that there were
         alpha = 1.0 / (state.steps.count + order.size)
         problem = replace(problem, l2=penalty_parts(posed.choices.penalty, alpha)[1])
-    visit(problem, state.steps, order, posed.choices.loss)
+    visit_on_own_columns(problem, state.steps, order, posed.choices.loss)
     state.batches += 1
     return posed.weights(state.steps.mean)

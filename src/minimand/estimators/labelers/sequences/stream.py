@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...._base.typing import AnyArray, Array, ArrayLike, IntArray
-from ....design import SparseDesign, as_design
 from ....outputs.chain import expected_transitions, loss_augmented, marginals
+from ....solvers.structured.own_columns import chain_on_own_columns
 from ....solvers.structured.perceptron import Steps
 from ....solvers.structured.problem import ChainProblem, ChainWeights
 from ...inputs import data
@@ -20,7 +19,7 @@ from ..labels import (
     refuse_other_classes,
     refuse_unknown,
 )
-from ..settings import Choices
+from ..settings import Choices, refuse_observed
 from ..tokens import learn, lengths_of, read, refuse_empty, sequences
 from .posing import Posed, problem_of
 
@@ -31,13 +30,14 @@ def learn_batch(
     labeler: Any, choices: Choices, X: Any, y: Any, classes: ArrayLike, sample_weight: ArrayLike
 ) -> None:
     """One pass over a batch, from the weights so far."""
-    if choices.strengths(1.0).l1 or labeler.edge_features is not None or labeler.weights != "all":
+    if choices.strengths(1.0).l1:
         raise ValueError(
-            "partial_fit takes penalty='l2' or 'no_penalty', weights='all' and no edge_features: "
-            "call fit for others."
+            "partial_fit takes penalty='l2' or 'no_penalty', as its steps would leave no weight at "
+            "zero: call fit for an l1 part."
         )
-    if not isinstance(labeler.transitions, str) or labeler.transitions != "full":
-        raise ValueError("partial_fit takes transitions='full': batches do not show all of them.")
+    if labeler.edge_features is not None:
+        raise ValueError("partial_fit takes no edge_features: leave them out, or call fit.")
+    refuse_observed(labeler)
     posed = _posed(labeler, choices, X, y, classes, sample_weight)
     state = vars(labeler).get("_stream") or {}
     learn_one = _perceptron_pass if choices.loss == "perceptron" else _gradient_pass
@@ -87,15 +87,15 @@ def _perceptron_pass(
 def _gradient_pass(
     labeler: Any, posed: Posed, state: dict[str, Any]
 ) -> tuple[ChainWeights, dict[str, Any]]:
-    """Gradient steps over the batch, a few sequences at a time.
+    """Gradient steps over the batch, a few sequences at a time, on the columns that it has.
 
     w ← w − η·(∇ mean loss + l2·w) with η = 1/(L + l2·t) after t sequences. L is the mean over
     the first batch's sequences of Σ‖x‖² over their tokens. With alpha=None, l2 is 1/t.
     """
     fitted = getattr(labeler, "coef_", None) is not None
     whole = labeler._weights if fitted else _zeros(posed.problem)
-    problem, met = _on_own_columns(posed.problem)
-    weights = whole._replace(coef=whole.coef[met])
+    problem, own_columns = chain_on_own_columns(posed.problem)
+    weights = own_columns.of_chain(whole)
     size = state.get("size")
     if size is None:
         size = float(problem.design.row_lengths.sum()) / problem.n_sequences + 1.0
@@ -111,20 +111,11 @@ def _gradient_pass(
         coef, steps, start, stop = (w - eta * (g + l2 * w) for w, g in zip(weights[:4], slopes))
         weights = ChainWeights(coef, steps, start, stop)
         left *= 1.0 - eta * l2
-    coef = left * whole.coef  # features that are not in the batch have only the penalty's steps
-    coef[met] = weights.coef
-    return weights._replace(coef=coef), {**state, "size": size}
-
-
-def _on_own_columns(problem: ChainProblem) -> tuple[ChainProblem, Any]:
-    """The problem on the columns that it has entries in, and which these are.
-
-    A batch of text has few of all words, and every step costs as much as there are columns.
-    """
-    if not isinstance(problem.design, SparseDesign):
-        return problem, slice(None)
-    met = np.unique(problem.design.by_row.indices)
-    return replace(problem, design=as_design(problem.design.by_row[:, met])), met
+    if own_columns.kept is not None:
+        coef = left * whole.coef  # features that are not in the batch have only the penalty's steps
+        coef[own_columns.kept] = weights.coef
+        weights = weights._replace(coef=coef)
+    return weights, {**state, "size": size}
 
 
 def _zeros(problem: ChainProblem) -> ChainWeights:

@@ -9,6 +9,7 @@ import numpy as np
 from ...._base.typing import Array
 from ...base import Control
 from ..course import Course, Trained
+from ..own_columns import chain_on_own_columns
 from ..problem import ChainProblem, ChainWeights
 from .descent import LARGEST, descend, points
 from .metric import balanced
@@ -31,18 +32,19 @@ def train_crf(
     the returned weights, at the end. Limits, callbacks and Ctrl-C leave a valid model with its true
     gap; without a penalty the only bound is that no loss is negative.
     """
+    problem, own = chain_on_own_columns(problem)
     problem.design.ready_for_scores(min(control.memory, LARGEST))
     model = ChainModel(problem)
     course = Course(problem, control, "crf", model.likelihood.null_value())
     w = np.zeros(problem.layout.size)
     if start is not None:
-        w = balanced(problem, problem.layout.vector(start))
+        w = balanced(problem, problem.layout.vector(own.of_chain(start)))
 
     def prepare(w: Array) -> Array:
         return w if start is not None else _rough_start(problem, w, course)
 
     found = descend(model, course, w, prepare)
-    return replace(found, weights=problem.layout.weights(found.weights))
+    return replace(found, weights=own.whole_chain(problem.layout.weights(found.weights)))
 
 
 def _rough_start(problem: ChainProblem, w: Array, course: Course) -> Array:

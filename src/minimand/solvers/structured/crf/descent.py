@@ -3,7 +3,7 @@
 Quasi-Newton steps (L-BFGS) in a metric made of the curvature of single labels come first; near the
 optimum Newton steps follow, whose equations are solved by conjugate gradients in the same metric.
 With an l1 part both keep every step in the orthant of its signs, so that weights become zero, until
-so much was spent that the curvature of all weights that move costs no more.
+conjugate gradients promise to need more passes than the curvature of all weights that move.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..course import Course, Trained
 from .metric import Metric
 from .penalised import ChainPoint, Model, ScoredPoint
 from .steps import LimitedMemory, newton_direction, search
-from .support import MOST, support, support_step
+from .support import MOST, SupportSteps, support
 
 LARGEST = 1e9  # bytes of what is kept beside the data if there is no limit; safeguard
 _PAIRS = 40  # steps that L-BFGS remembers; measured on OCR words
@@ -64,6 +64,7 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
     most = min(most, _PAIRS_IF_SPARSE if model.direct else _PAIRS)
     memory = LimitedMemory(most, point.w.size, rounded=model.direct)
     metric: Metric | None = None
+    newton = _Newton(model, course)
     refresh, iteration, slow = 0, 0, False
     while True:
         yield point
@@ -76,10 +77,7 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
         new = None
         if model.curved and (near or (problem.l1 > 0 and slow)):
             scored = point = _with_scores(model, point)
-            new = _support_step(model, scored, metric, course) if problem.l1 else None
-            if new is None:  # products belong to the last point made, which a failed step changed
-                scored = model.scored(point.w) if problem.l1 else scored
-                new = _newton_step(model, scored, metric, course)
+            new = newton.step(scored, metric)
         if new is None:
             new = _quasi_newton_step(model, point, metric, memory)
         if new is None:
@@ -104,18 +102,43 @@ def _change(point: ChainPoint, new: ChainPoint) -> Array:
     return change
 
 
-def _support_step(
-    model: Model, point: ScoredPoint, metric: Metric, course: Course
-) -> ChainPoint | None:
-    """The point after a step with the curvature of all weights that move.
+class _Newton:
+    """Newton steps: by conjugate gradients, or over all weights that move where those are slow."""
 
-    None if it fails, or if that curvature would cost more than all passes before.
-    """
-    chosen = support(point, metric)
-    spent = course.problem.meter.passes
-    if not 0 < chosen.size <= MOST or chosen.size > spent:
-        return None
-    return support_step(model, point, chosen, course.control.target)
+    def __init__(self, model: Model, course: Course) -> None:
+        self._model, self._course = model, course
+        self._over_support = SupportSteps(model)
+        self._begun: tuple[float, float] | None = None  # gap and passes before the last step
+        self._expected = 0.0  # passes that conjugate gradients still need, as far as they tell
+
+    def step(self, point: ScoredPoint, metric: Metric) -> ChainPoint | None:
+        """The point after a step; None if it fails."""
+        model, course = self._model, self._course
+        if not model.problem.l1:
+            return _newton_step(model, point, metric, course)
+        spent = course.problem.meter.passes
+        if self._begun is not None:
+            self._expected = _still_to_go(self._begun, (point.gap, spent), course.control.target)
+        self._begun = None
+        chosen = support(point, metric)
+        new, rows = None, self._over_support.cost(chosen)
+        if 0 < chosen.size <= MOST and rows <= spent and rows < self._expected:
+            new = self._over_support.step(point, chosen, course.control.target)
+            if new is not None:
+                return new
+            point = model.scored(point.w)  # products belong to the last point made
+        self._begun = point.gap, course.problem.meter.passes
+        return _newton_step(model, point, metric, course)
+
+
+def _still_to_go(before: tuple[float, float], now: tuple[float, float], target: float) -> float:
+    """Passes until the gap is at its target, if each lowers it by the factor of the last ones."""
+    (first, begun), (gap, spent) = before, now
+    if not 0.0 < gap < first:
+        return np.inf
+    return float(
+        (spent - begun) * np.log(max(gap / max(target, 1e-300), 1.0)) / np.log(first / gap)
+    )
 
 
 def _newton_step(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ....outputs.graph import expected_pairs, log_partition, pairwise_marginals
 from ...base import Control
 from ..course import Course, Trained
 from ..graph_problem import GraphProblem
+from ..own_columns import graph_on_own_columns
 from .descent import descend
 from .likelihood import Scores, Terms
 from .metric import Metric, lifted
@@ -104,8 +106,10 @@ class GraphModel(Model):
 def train_graph_crf(problem: GraphProblem, control: Control) -> Trained:
     """Weights, as one vector, that minimise the mean loss plus the penalty, to a certified gap."""
     problem.topology.check_width(problem.n_labels)
+    problem, own = graph_on_own_columns(problem)
     course = Course(problem, control, "crf", null_loss(problem))
-    return descend(GraphModel(problem), course, np.zeros(problem.size), lambda w: w)
+    found = descend(GraphModel(problem), course, np.zeros(problem.size), lambda w: w)
+    return replace(found, weights=own.whole_graph(problem, found.weights))
 
 
 def null_loss(problem: GraphProblem) -> float:

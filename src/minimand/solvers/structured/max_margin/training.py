@@ -15,6 +15,7 @@ from ....problem.point import EPS
 from ...base import Control
 from ..course import Course, Trained
 from ..graph_problem import GraphProblem, hamming
+from ..own_columns import graph_on_own_columns
 from ..problem import ChainProblem, ChainWeights
 from .rounds import margin_rounds
 
@@ -42,7 +43,8 @@ def train_graph_margin(
     graphs: GraphProblem, control: Control, start: Array | None = None
 ) -> Trained:
     """Rounds until the gap is small enough or the fit is stopped; the weights are one vector."""
-    rounds = margin_rounds(graphs, start)
+    whole, (graphs, own) = graphs, graph_on_own_columns(graphs)
+    rounds = margin_rounds(graphs, None if start is None else own.of_graph(whole, start))
     judged = next(rounds)  # at w = 0
     course = Course(graphs, control, "max_margin", judged.primal)
     least, idle = judged.gap, 0
@@ -52,7 +54,8 @@ def train_graph_margin(
             idle = idle + 1 if judged.gap > _PROGRESS * least else 0
             least = least if idle else judged.gap
     rounding = 4 * EPS * (judged.size + judged.primal)
-    return course.trained(judged.w, judged.primal, judged.gap, rounding)
+    w = own.whole_graph(graphs, judged.w)
+    return course.trained(w, judged.primal, judged.gap, rounding)
 
 
 def refuse_l1(l1: float, l2: float) -> None:
