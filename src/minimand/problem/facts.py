@@ -24,6 +24,7 @@ class Facts:
     mass: Array
     intercept: bool
     units: IntArray | None = None  # units of the loss, over whose rows the masses are spread
+    means: Array | None = None  # of the columns
     spread: Array | None = None  # mean squares of the columns
     root_spread: Array | None = None
     sizes: Array | None = None  # root mean squares of columns that models have used, NaN for others
@@ -55,6 +56,7 @@ class Facts:
             self.mass,
             self.intercept,
             self.units,
+            means=on_them(self.means),
             spread=on_them(self.spread),
             root_spread=on_them(self.root_spread),
             sizes=on_them(self.sizes),
