@@ -167,7 +167,9 @@ struct Fields {
     for (std::size_t k = 0; k < size; ++k) {
       const std::size_t j = row.column(k);
       __builtin_prefetch(at(kValue, j), 1);
-      if constexpr (kModels<V> == 1) __builtin_prefetch(at(kValue, j) + width() - 1, 1);
+      if constexpr (kModels<V> == 1) {
+        if (width() > 1) __builtin_prefetch(at(kValue, j) + width() - 1, 1);
+      }
       if constexpr (kModels<V> > 1) {
         if (counts.common > 1) __builtin_prefetch(at(kSeen, j), 1);
         if (!all) continue;
@@ -256,6 +258,9 @@ MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticPass& pass
                                 std::span<Group> groups) {
   const StochasticRows& rows = pass.rows;
   constexpr std::size_t kFar = 12, kNear = 6, kNext = 1;  // rows ahead; safeguard
+  constexpr std::size_t kCached =
+      1 << 18;  // bytes that stay in the L2 cache by themselves; safeguard
+  const bool fetched = pass.fields.size() / pass.groups * sizeof(double) > kCached;
   const std::span<const std::uint32_t> order = rows.order;
   for (std::size_t k = 0; k < order.size(); ++k) {
     if (k + kFar < order.size()) {
@@ -266,7 +271,7 @@ MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticPass& pass
     }
     if (k + kNear < order.size()) Group::fetch_row(row_of(matrix, order.data()[k + kNear]));
     if constexpr (RowOf<Matrix>::kSparse) {
-      if (k + kNext < order.size()) {
+      if (fetched && k + kNext < order.size()) {
         const auto next = row_of(matrix, order.data()[k + kNext]);
         for (const Group& group : groups) group.fields.fetch(next, group.touches_all());
       }

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn import linear_model
 
 import minimand as mm
@@ -38,6 +39,19 @@ def test_both_ways_lead_to_the_same_model(model, dtype, order):
     np.testing.assert_allclose(short, long, rtol=1e-4 if dtype == np.float32 else 1e-9)
 
 
+@named
+@pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "coo_array"])
+def test_sparse_matrices_lead_there_too(model, form):
+    expected = model.fit(X, Y).coef_.copy()
+    rows = getattr(sparse, form)(X)
+    np.testing.assert_allclose(model.fit(rows, Y).coef_, expected, atol=1e-4)
+    np.testing.assert_allclose(model.predict(rows), model.predict(X))
+    rows.data[4] = np.nan
+    for refuses in (model.fit, model.score):
+        with pytest.raises(ValueError, match=r"contains NaN"):
+            refuses(rows, Y)
+
+
 @pytest.mark.parametrize(
     ("X", "y"),
     [
@@ -51,6 +65,8 @@ def test_both_ways_lead_to_the_same_model(model, dtype, order):
         (X, np.zeros((30, 1, 1))),
         (X + 1j, Y),
         (X, Y + 1j),
+        (sparse.csr_array(X)[:0], Y[:0]),
+        (sparse.csr_array(np.where(X > 1, np.inf, X)), Y),
     ],
 )
 def test_what_is_not_in_order_is_refused_by_scikit_learns_own_sentence(X, y):

@@ -120,3 +120,17 @@ def test_single_precision_is_left_where_it_has_too_few_digits():
     left = np.mean((X.astype(float) @ model.coef_ + model.intercept_ - y) ** 2) / 2
     np.testing.assert_allclose(left, model.certificate_.primal, rtol=1e-4)
     assert ours.LinearRegression().fit(X[:, :3], y).coef_.dtype == np.float32
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-9])
+def test_wide_sparse_least_squares_is_certified_by_its_residual(tol):
+    """The zero multiplier proves the bound 0, also where too many columns are free for a repair."""
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((100, 4500), density=0.01, rng=rng, format="csr")
+    y = rng.normal(size=100)
+    model = ours.LinearRegression(tol=tol).fit(X, y)
+    residual = model.predict(X) - y
+    assert 0 < model.certificate_.relative <= tol
+    np.testing.assert_allclose(model.certificate_.gap, 0.5 * np.mean(residual**2))
+    least = theirs.LinearRegression().fit(X.toarray(), y)
+    np.testing.assert_allclose(model.coef_, least.coef_, atol=np.sqrt(tol))

@@ -143,16 +143,21 @@ def with_rays(
     near = 1e-3 if thorough else 1e-5  # share of the scale: loss near its infimum; safeguard
     if not objective.loss.attained(objective.y) and above <= near * objective.scale:
         return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)
-    if above <= EPS * objective.scale:
-        perfect = measure_zero(objective, point, terms)  # θ = 0 needs no repair
-        if perfect.gap <= EPS * objective.scale:
+    # As many columns as rows can usually fit them all; then θ = 0, which needs no repair, is best.
+    wide = objective.n_features >= objective.n_samples
+    enough = near if wide and not thorough else EPS
+    if above <= enough * objective.scale:
+        perfect = measure_zero(objective, point, terms)
+        if perfect.gap <= enough * objective.scale:
             return perfect
     promising = thorough or order[0].gap <= 1e-3 * objective.scale  # share of the scale; safeguard
     if not promising:
         words = "not near a stationary point yet"
         return order[0]._replace(gap=np.inf, infeasibility=words, promise=order[0].gap)
     reason = ""
-    repaired = [] if objective.loss.smooth else [measure_zero(objective, point, terms)]
+    repaired: list[Measured] = []
+    if not objective.loss.smooth or above <= near * objective.scale:
+        repaired.append(measure_zero(objective, point, terms))
     for candidate in order:
         cleared = clear_rays(
             objective, point.w, candidate.dual.theta, candidate.dual.slope, terms.curvature
@@ -163,7 +168,7 @@ def with_rays(
         fixed = _measured(objective, point, cleared)
         if np.isfinite(fixed.gap):
             if objective.loss.smooth:
-                return fixed
+                return tightest([fixed, *repaired])
             repaired.append(fixed)  # at a kink the gradient is as good a start as others
         reason = "no dual point satisfies the constraint of the unpenalised columns"
     if repaired:

@@ -107,7 +107,7 @@ def middle(objective: Objective) -> Array:
     """Means of (x, t) if there is an intercept, else zero: a common centre for sums of parts."""
     if not objective.intercept:
         return np.zeros(objective.n_features + 1)
-    return np.append(objective.moments(objective.mass).first, objective.mean(_target(objective)))
+    return np.append(objective.column_means, objective.mean(_target(objective)))
 
 
 def sums(objective: Objective, centre: Array | None = None, rows: IntArray | None = None) -> Sums:

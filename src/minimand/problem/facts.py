@@ -24,6 +24,7 @@ class Facts:
     mass: Array
     intercept: bool
     units: IntArray | None = None  # units of the loss, over whose rows the masses are spread
+    means: Array | None = None  # of the columns
     spread: Array | None = None  # mean squares of the columns
     mean: Array | None = None  # means of the columns, by the masses
     root_spread: Array | None = None
@@ -56,6 +57,7 @@ class Facts:
             self.mass,
             self.intercept,
             self.units,
+            means=on_them(self.means),
             spread=on_them(self.spread),
             mean=on_them(self.mean),
             root_spread=on_them(self.root_spread),

@@ -256,9 +256,7 @@ class Products:
             n, d = self.design.shape
             found = None
             if n <= d and self.has_columns and not self.design.sparse:
-                moments = self.moments(self.row_mass)
-                facts.spread = moments.second if facts.spread is None else facts.spread
-                centre = moments.first if self.intercept else None
+                centre = self.column_means if self.intercept else None
                 found = RowSpace.of(self.design, self.row_mass, centre)
             facts.row_space = (found,)
         return facts.row_space[0]
@@ -309,6 +307,15 @@ class Products:
         return {0.0} if form is None else form.shares(np.array([Represented(slope, image).norm]))
 
     # Facts about the columns ---------------------------------------------------------------
+
+    @cached_property
+    def column_means(self) -> Array:
+        """Σ mass·x of every column; the pass that finds it gives the `spread` as well."""
+        if self.facts.means is None:
+            self.facts.means, square = self.moments(self.row_mass)
+            if self.design.reading == 1.0:  # else `spread` may be that of some rows
+                self.keep_spread(square)
+        return self.facts.means
 
     @cached_property
     def spread(self) -> Array:

@@ -219,8 +219,7 @@ def _slope_at(objective: Objective, point: Point) -> Array:
     if objective.intercept:
         # With the best intercept the mean gradient is 0 up to rounding, which is taken out here.
         mean = objective.row_mean(gradient) / float(objective.row_mass.sum())
-        first = objective.moments(objective.row_mass).first
-        slope = slope - np.multiply.outer(first, mean)
+        slope = slope - np.multiply.outer(objective.column_means, mean)
     size = np.sqrt(objective.row_mean(gradient * gradient))
     size = np.multiply.outer(objective.root_spread, size)
     noise = 8 * EPS * np.sqrt(objective.n_samples + 16.0)  # share of terms; safeguard: rounding

@@ -123,7 +123,7 @@ def _check_gram(precompute: Any, objective: Objective) -> None:
     mass = n * objective.mass
     expected, _ = objective.design.curvature_product(direction, 0.0, mass)
     if objective.intercept:
-        mean = objective.moments(objective.mass).first
+        mean = objective.column_means
         if not np.allclose(mean, 0.0):
             warnings.warn(
                 "Gram matrix was provided but X was centered to fit intercept: recomputing Gram "

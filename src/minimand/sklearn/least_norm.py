@@ -15,7 +15,8 @@ from ..problem.row_space import Spectrum
 from ..solvers import Solution
 from .base import Fit, moved
 
-_EXACT = 1e-9  # relative residual of a start; safeguard: far below the tolerances of its gap
+_LOOSEST = 1e-6  # tolerance of a start, at most; convention: the default
+_FIT = 0.1  # residual of a start that fits all rows, as a share of √tol; safeguard: 1 % of the gap
 _SHORT = 1e-12  # share of w that is no part of the rows, but rounding; safeguard
 
 
@@ -24,21 +25,25 @@ def spectrum_of(fit: Fit) -> Spectrum:
     return _spectrum(fit.problem.objectives[0])
 
 
-def shortest_starts(objectives: Sequence[Objective]) -> list[Point | None]:
-    """The minimiser of least norm of wide sparse X, by LSQR; None elsewhere, for closed forms."""
-    return [_shortest(objective) for objective in objectives]
+def shortest_starts(objectives: Sequence[Objective], tol: float) -> list[Point | None]:
+    """The minimiser of least norm of wide sparse X, by LSQR; None elsewhere, for closed forms.
+
+    Where all rows can be fitted, the relative gap is the square of the relative residual.
+    """
+    tol = min(tol, _LOOSEST)
+    return [_shortest(objective, tol) for objective in objectives]
 
 
-def _shortest(objective: Objective) -> Point | None:
+def _shortest(objective: Objective, tol: float) -> Point | None:
     n, d = objective.design.shape
     if not objective.design.sparse or n > d or not objective.penalty.free.all():
         return None
     y = objective.y if objective.offset is None else objective.y - objective.offset
     level = objective.mean(y) if objective.intercept else 0.0
     right = np.sqrt(objective.mass) * (y - level)
-    w = np.asarray(lsqr(_centred(objective), right, atol=_EXACT, btol=_EXACT)[0])
-    mean = objective.moments(objective.mass).first if objective.intercept else np.zeros(d)
-    return objective.point(w, level - dot(mean, w))
+    w = np.asarray(lsqr(_centred(objective), right, atol=tol, btol=_FIT * np.sqrt(tol))[0])
+    b = level - dot(objective.column_means, w) if objective.intercept else 0.0
+    return objective.point(w, b)
 
 
 def of_least_norm(fit: Fit) -> Fit:
@@ -85,10 +90,11 @@ def _visible_part(objective: Objective, w: Array) -> Array | None:
 def _centred(objective: Objective) -> LinearOperator:
     """√mass·(X − 1·meanᵀ) as an operator."""
     design, root = objective.design, np.sqrt(objective.mass)
-    mean = objective.moments(objective.mass).first if objective.intercept else 0.0
+    mean = objective.column_means if objective.intercept else np.zeros(objective.n_features)
 
     def forward(w: Array) -> Array:
-        return root * (design.matvec(np.ravel(w)) - np.sum(mean * np.ravel(w)))
+        w = np.ravel(w)
+        return root * (design.matvec(w) - dot(mean, w))
 
     def backward(u: Array) -> Array:
         u = root * np.ravel(u)

@@ -69,7 +69,9 @@ class LinearRegression(Minimiser, PredictsNumbers, linear_model.LinearRegression
 
     def _starts(self, problem: Problem) -> list[Point | None]:
         """The shortest minimisers, where they are found by iterations."""
-        return super()._starts(problem) if self.positive else shortest_starts(problem.objectives)
+        if self.positive:
+            return super()._starts(problem)
+        return shortest_starts(problem.objectives, self.tol)
 
     def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_ = fit.coef if y.ndim == 2 else fit.coef[0]

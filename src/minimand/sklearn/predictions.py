@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import AnyArray, ArrayLike
-from ..estimators.inputs.matrix import all_finite, is_plain
+from ..estimators.inputs.matrix import all_finite, is_plain_matrix
 from ..metrics.labels import accuracy
 from ..metrics.regressions import determination
 
@@ -21,9 +21,7 @@ def in_order(model: Any, X: Any) -> bool:
     """Whether X needs no conversion and has the columns of the fit, which had no names."""
     known = model.__dict__
     return (
-        is_plain(X)
-        and X.ndim == 2
-        and X.shape[0] > 0
+        is_plain_matrix(X)
         and X.shape[1] == known.get("n_features_in_")
         and type(known.get("coef_")) is np.ndarray
         and "feature_names_in_" not in known

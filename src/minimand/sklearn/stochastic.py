@@ -195,8 +195,10 @@ class SGDClassifier(_Trained, OnlineClassifier, linear_model.SGDClassifier):
         + \alpha\,(\rho\|w\|_1 + \tfrac{1}{2}(1-\rho)\|w\|_2^2)
 
     Parameters, losses, schedules and stopping rules are scikit-learn's, and so is the meaning of
-    ``tol``, since stochastic steps stop early by design. The part of an l1 step that is cut off at
-    zero is applied later. Classes are trained in ``n_jobs`` threads, by default in all.
+    ``tol``, since stochastic steps stop early by design. All coefficients count in the objective of
+    an epoch; in scikit-learn's only those of the last row do, so that it takes fewer epochs on
+    sparse data. The part of an l1 step that is cut off at zero is applied later. Classes are
+    trained in ``n_jobs`` threads, by default in all.
 
     Attributes
     ----------

@@ -22,6 +22,7 @@ from .matrix import (
     as_matrix,
     check_finite,
     is_plain,
+    is_plain_matrix,
     refuse_complex,
     rows_of_any_kind,
 )
@@ -184,10 +185,8 @@ def in_order(X: Any, y: Any, *, many: bool = False) -> bool:
     The check is here because scikit-learn's own takes as long as a small fit.
     """
     return (
-        is_plain(X)
+        is_plain_matrix(X)
         and is_plain(y, "fiub")
-        and X.ndim == 2
-        and min(X.shape) > 0
         and 1 <= y.ndim <= 1 + many
         and y.size > 0
         and X.shape[0] == y.shape[0]

@@ -23,6 +23,7 @@ _MATRIX = {
     "dtype": [np.float64, np.float32],
     "ensure_all_finite": False,
 }
+_COMPRESSED = (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array)
 
 
 def as_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -30,16 +31,16 @@ def as_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     An array without contiguous rows or columns is copied here, once for the whole fit.
     """
-    plain = is_plain(X) and X.ndim == 2 and X.size > 0 and X.flags.aligned
+    plain = is_plain_matrix(X)
     if not plain:
         if isinstance(X, Design):
             return _design(estimator, X, reset)
         X = _check_form(X)
-        plain = is_plain(X)
+        plain = is_plain_matrix(X)
     if reset and plain:
         learn_width(estimator, X)
         check_finite(X, "X")
-        return in_lines(X)
+        return X if sparse.issparse(X) else in_lines(X)
     try:
         X = validate_data(estimator, X, reset=reset, skip_check_array=plain, **_MATRIX)
     except (TypeError, ValueError) as error:
@@ -81,7 +82,7 @@ def _design(estimator: Any, X: Design, reset: bool) -> Design:
         )
     for block in X.blocks():
         entries: Any = block.matrix
-        if not all_finite(entries.data if sparse.issparse(entries) else entries):
+        if not all_finite(entries):
             check_finite(matrix_of(X), "X")
     return X
 
@@ -137,6 +138,13 @@ def is_plain(x: Any, kinds: str = "") -> bool:
     if type(x) is not np.ndarray:
         return False
     return x.dtype.kind in kinds or x.dtype in (np.float64, np.float32)
+
+
+def is_plain_matrix(X: Any) -> bool:
+    """Whether X, dense or compressed by rows or columns, is a float matrix with some entries."""
+    if type(X) in _COMPRESSED:
+        return X.dtype in (np.float64, np.float32) and len(X.shape) == 2 and min(X.shape) > 0
+    return is_plain(X) and X.ndim == 2 and X.size > 0 and X.flags.aligned
 
 
 def _check_form(X: Any) -> Any:
@@ -195,17 +203,18 @@ def refuse_complex(x: Any, name: str) -> None:
 
 def check_finite(x: Any, name: str) -> None:
     """Refuse entries that are not finite, naming the argument, the first of them and a remedy."""
-    values = x.data if sparse.issparse(x) else x
-    if all_finite(values):
+    if all_finite(x):
         return
+    values = x.data if sparse.issparse(x) else x
     what = "NaN" if np.isnan(values).any() else "infinity (inf)"
     raise ValueError(
         f"{name} contains {what} (first at {_first_bad(x)}): impute or drop such entries first."
     )
 
 
-def all_finite(values: AnyArray) -> bool:
-    """Whether all are finite: by their sum, and only if that is not finite, one by one."""
+def all_finite(x: Any) -> bool:
+    """Whether all numbers are finite: by their sum; if that is not finite, they are looked at."""
+    values = x.data if sparse.issparse(x) else x
     with np.errstate(all="ignore"):
         total = float(values.sum())
     return math.isfinite(total) or bool(np.isfinite(values).all())

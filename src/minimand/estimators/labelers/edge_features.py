@@ -66,7 +66,7 @@ def _rows(found: Any, count: int, where: str, unit: Unit) -> Any:
             f"edge_features gave {brief(found)} for {where}, but must give a matrix of numbers "
             f"with a row for each {unit.link}."
         )
-    if not all_finite(rows.data if sparse.issparse(rows) else rows):
+    if not all_finite(rows):
         raise ValueError(
             f"edge_features gave NaN or infinity for {where}: it must give finite numbers."
         )

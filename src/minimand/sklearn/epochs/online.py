@@ -122,7 +122,7 @@ class OnlineClassifier(Online, PredictsLabels):
             begins
             and all(argument is None for argument in given)
             and in_order(X, y)
-            and X.flags.c_contiguous
+            and (X.format == "csr" if issparse(X) else X.flags.c_contiguous)
             and few_labels(y) is not None
             and classes.size > 1
         )

@@ -62,7 +62,7 @@ class _Columns:
             self._known, self.mean = objective.hessian(objective.mass)
             self._place = {j: j for j in range(d)}
         elif objective.intercept:
-            self.mean = objective.moments(objective.mass).first
+            self.mean = objective.column_means
 
     def __getitem__(self, columns: list[int]) -> Array:
         """One row for each column."""

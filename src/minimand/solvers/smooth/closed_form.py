@@ -191,7 +191,7 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
         coefs = ridges_of_gram(matrix, null.slope, l2, alphas)
     intercepts = np.zeros(len(alphas))
     if objective.intercept:
-        mean = objective.moments(objective.mass).first if mean is None else mean
+        mean = objective.column_means if mean is None else mean
         intercepts = objective.null.b - coefs @ mean
     return coefs, intercepts
 

@@ -47,7 +47,7 @@ class _Centred(Direction):
         super().__init__(objective, form, control)
         self._mean = np.zeros(objective.n_features)
         if objective.intercept:
-            self._mean = objective.moments(objective.mass).first
+            self._mean = objective.column_means
 
     def _table(self, top: Array) -> Array:
         """The table with a last row of zeros, for the intercepts."""

@@ -201,11 +201,7 @@ def centred_kernel(objective: Objective, weights: Array) -> Array:
     equal = weights.size > 0 and bool((weights == weights[0]).all())
     if equal and facts.centred_row_gram is not None:
         return weights[0] * facts.centred_row_gram
-    centre = None
-    if objective.intercept:
-        moments = objective.moments(objective.mass)
-        centre = moments.first
-        objective.keep_spread(moments.second)
+    centre = objective.column_means if objective.intercept else None
     if not equal:
         return objective.design.row_gram(weights, centre)
     kernel = objective.design.row_gram(None, centre)

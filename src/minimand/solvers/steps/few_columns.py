@@ -162,7 +162,7 @@ def _scores(
         return
     mean, size = np.zeros(d), objective.spread
     if objective.intercept:
-        mean = objective.moments(objective.mass).first
+        mean = objective.column_means
         size = np.maximum(size - mean**2, EPS * size)
     products = _products(n, d, k, formed) if everywhere else 0
     x = np.ascontiguousarray(design.x) if products else design.x
