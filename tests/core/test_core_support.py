@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from minimand import _core
 from minimand.canonical import Quadratic, Weighted, movable
+from minimand.design import as_design
 from minimand.design.dense import DenseDesign
 from minimand.penalties import Separable
 from minimand.solvers.sparse.support_newton import polish_on_columns
@@ -141,3 +143,25 @@ def test_wrong_sizes_are_refused():
         _core.minimise_gram(np.eye(2), one, one.copy(), np.ones(3), one, 0.0)
     with pytest.raises(ValueError, match="slope must have length"):
         _core.along_support(one, one, np.ones(1), one, one, None, lambda move: 0.0)
+
+
+@given(seed=st.integers(0, 10**6), intercept=st.booleans())
+@settings(max_examples=50, deadline=None)
+def test_moments_that_descent_has_computed_do_not_change_the_step(seed, intercept):
+    """After a sweep over sparse columns the step has their weighted moments; it solves the same."""
+    X, y, form, w = problem(seed)
+    n, d = X.shape
+    X = X * (np.random.default_rng(seed).random(X.shape) < 0.7)
+    h = np.random.default_rng(seed).uniform(0.1, 1.0, n) / n
+    swept = Weighted(as_design(csr_array(X)), np.arange(d), h, h * (X @ w - y), intercept)
+    swept.descend(form, w, 1, 0.0)
+    fresh = Weighted(swept.design, swept.columns, h, swept.q.copy(), intercept)
+    assert not np.isnan(swept.moments).any()
+    assert np.isnan(fresh.moments).all()
+    ends = []
+    for model in (swept, fresh):
+        new = w.copy()
+        polish_on_columns(model, form, new, (X**2).mean(0), model.slope, 0.0, 1e-30)
+        ends.append(new)
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
+    np.testing.assert_allclose(swept.q, fresh.q, atol=1e-9)

@@ -82,6 +82,11 @@ class Weighted:
         return descend(self.design, problem, self.q, w, sweeps, tol, self._moments)
 
     @property
+    def moments(self) -> Array:
+        """Σhᵢxᵢⱼ and the curvature along every column: a row each, NaN if descent left it out."""
+        return self._moments.reshape(-1, 2)
+
+    @property
     def slope(self) -> Array:
         """X_cᵀq, along every column."""
         return self.design.rmatvec_on(self.columns, self.q)

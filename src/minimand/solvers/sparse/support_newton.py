@@ -49,7 +49,8 @@ def polish_on_columns(
     start, slope = w[support], slope[support]
     full_slope = slope + form.l2 * start + form.l1 * np.sign(start)
     matrix = _Columns.of(model.design, places)
-    step = _newton_step(model, form, matrix, spread[support], full_slope, tol, share)
+    system = _System.of(model, form, matrix, support, spread[support])
+    step = _newton_step(model, form, matrix, system, full_slope, tol, share)
     tried = _Moves(model, matrix)
     target = _core.along_support(start, step, slope, form.l1, form.l2, form.bounds, tried.bend)
     scores, shift = tried.effect(target - start)
@@ -94,6 +95,31 @@ class _Columns(NamedTuple):
         return full
 
 
+class _System(NamedTuple):
+    """The means of the columns of a Newton step, and the diagonal of its matrix."""
+
+    centre: Array
+    diagonal: Array
+
+    @classmethod
+    def of(
+        cls, model: Weighted, form: Separable, matrix: _Columns, support: IntArray, spread: Array
+    ) -> _System:
+        """As descent has computed them; where it has not, the diagonal for equal weights."""
+        total = float(model.h.sum())
+        centred = model.centre and total > 0
+        sums, diagonal = model.moments[support].T
+        unknown = bool(np.isnan(diagonal).any())
+        if centred and unknown:
+            sums = model.design.rmatvec(model.h)[matrix.places]
+        centre = sums / total if centred else np.zeros(support.size)
+        if unknown:
+            diagonal = np.maximum(spread - centre**2, EPS * spread) * total
+        diagonal = diagonal + form.l2
+        diagonal[diagonal <= 0] = 1.0
+        return cls(centre, diagonal)
+
+
 class _Moves:
     """What moves of the support do to the scores, the last one kept."""
 
@@ -120,18 +146,13 @@ def _newton_step(
     model: Weighted,
     form: Separable,
     matrix: _Columns,
-    spread: Array,
+    system: _System,
     slope: Array,
     tol: float,
     share: float,
 ) -> Array:
     """Conjugate gradients on the columns of the support, until a step gains less than tol."""
-    total = float(model.h.sum())
-    centre = np.zeros(slope.size)
-    if model.centre and total > 0:
-        centre = model.design.rmatvec(model.h)[matrix.places] / total
-    diagonal = np.maximum(spread - centre**2, EPS * spread) * total + form.l2
-    diagonal[diagonal <= 0] = 1.0
+    centre, diagonal = system
 
     def product(v: Array) -> tuple[Array, Array]:
         return matrix.curved(v, -dot(centre, v), model.h) + form.l2 * v, _NOTHING
