@@ -60,3 +60,15 @@ def test_a_search_that_takes_too_many_passes_ends_and_says_so(monkeypatch):
         model = mm.Regressor(mm.Lp(0.5), mm.L2Ball(1.0), alpha=1.0).fit(X, y)
     assert model.certificate_.kind == "stationary"
     assert model.certificate_.relative > 1e-6
+
+
+@pytest.mark.parametrize("loss", ["quantile", "epsilon_insensitive", "absolute"])
+@pytest.mark.parametrize("radius", [3.0, 30.0])
+def test_a_ball_that_does_not_bind_has_a_bound_although_kinks_have_none_without_a_penalty(
+    loss, radius
+):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=60)
+    model = mm.Regressor(loss, mm.L2Ball(radius), features=mm.Polynomial(3), tol=1e-6).fit(X, y)
+    assert model.certificate_.relative <= 1e-6

@@ -44,9 +44,10 @@ class Multiplier(Solver):
     The norm falls as λ grows. A bracket of λ is narrowed by the secant rule; every λ costs one
     penalised problem, started from the last solution. Between the solutions at the two ends lies a
     point of norm r, which is judged for the constrained problem with the dual points of both ends.
-    If the norm stays below r, λ = 0 is tried, or ever smaller λ if no solver takes 0. A start on
-    the sphere, such as the solution of a similar problem, gives an estimate of λ, and the bracket
-    then begins around it.
+    If the norm stays below r, λ = 0 is tried, or ever smaller λ if no solver takes 0 or proves a
+    bound there: a solution inside the ball has the gap λ·‖w‖(r − ‖w‖). A start on the sphere, such
+    as the solution of a similar problem, gives an estimate of λ, and the bracket then begins around
+    it.
     """
 
     name = "multiplier"
@@ -100,6 +101,7 @@ class Multiplier(Solver):
         bracket = _Bracket(ball, null, guess if guess or to_zero else None, to_zero)
         point, accuracy = judgement.point, 0.1  # 0.1: share of the target; safeguard
         progress = Progress(control.target, _PATIENCE)
+        held = null  # the last solution with λ > 0 inside the ball
         for _ in range(_ROUNDS):
             if bracket.exhausted:
                 # The two solutions were not accurate enough to determine the multiplier.
@@ -113,8 +115,13 @@ class Multiplier(Solver):
                 objective, point, duals, known=[judgement.dual], thorough=multiplier == 0
             )
             yield judgement
-            if (multiplier == 0 and bracket.outside is None) or progress.ended(judgement):
+            if progress.ended(judgement):
                 return
+            if multiplier == 0 and bracket.outside is None:
+                least = 0.5 * control.target / max(_slack(ball, solved.point.w), 1e-300)
+                bracket = bracket.without_zero(held, least)  # 0.5: share of the gap; safeguard
+            elif bracket.outside is None:
+                held = bracket.inside
 
     def _penalised(
         self,
@@ -150,6 +157,12 @@ def _largest_multiplier(ball: Ball, slope: Array) -> float:
     if ball.size.norm == "l1":
         return float(excess.max(initial=0.0))
     return square.radius(excess) / ball.radius
+
+
+def _slack(ball: Ball, w: Array) -> float:
+    """The gap of a solution inside the ball, in units of its multiplier."""
+    radius = ball.size.radius(w)
+    return (ball.radius - radius) * (1.0 if ball.size.norm == "l1" else radius)
 
 
 def _guess(ball: Ball, judgement: Judgement, most: float) -> float | None:
@@ -208,6 +221,12 @@ class _Bracket:
         wide = self.inside._replace(multiplier=1.01 * self.inside.multiplier)
         slack = self.outside._replace(multiplier=0.99 * self.outside.multiplier)
         return replace(self, inside=wide, outside=slack, last_was_inside=None)
+
+    def without_zero(self, held: _Side, least: float) -> _Bracket:
+        """A bracket that goes on with that multiplier, or a smaller one than that of ``held``."""
+        above = min(10.0 * least, held.multiplier)  # `next` takes a tenth
+        inside = held._replace(multiplier=above)
+        return replace(self, inside=inside, guess=None, to_zero=False, tries=max(self.tries, 1))
 
     def next(self) -> float:
         """The secant's multiplier; while none leads outside, smaller ones and at last 0."""
