@@ -180,7 +180,7 @@ class Course:
         self._started = time.perf_counter()
         self._callbacks: list[Callable[[State], Any]] = []
         self.history = History(solver, formula)
-        self.stopped_by = ""
+        self.stopped_by, self._advice = "", "more iterations would improve it"
         self._scopes = ExitStack()
         self._watch: Watch | None = None
 
@@ -209,7 +209,7 @@ class Course:
             warnings.warn(
                 f"{type(self._estimator).__name__}: stopped by {self.stopped_by} after "
                 f"{self.iterations} iterations at an objective of {self._last_primal():.6g}; the "
-                "model is valid, and more iterations would improve it.",
+                f"model is valid, and {self._advice}.",
                 ConvergenceWarning,
                 stacklevel=self._stacklevel,
             )
@@ -252,9 +252,10 @@ class Course:
         self.stopped_by = self.stopped_by or reason()
         return bool(self.stopped_by)
 
-    def ends_at(self, limit: str) -> None:
+    def ends_at(self, limit: str, advice: str = "") -> None:
         """Note a limit of the algorithm itself that has ended it, such as "max_iter=10"."""
-        self.stopped_by = self.stopped_by or limit
+        if not self.stopped_by:
+            self.stopped_by, self._advice = limit, advice or self._advice
 
     def follow(
         self,

@@ -208,7 +208,8 @@ def test_large_and_thin_certificates_are_true(monkeypatch):
     monkeypatch.setattr(methods, "_SMALL", 0)
     X = sparse.random(300, 200, 0.05, format="csr", random_state=0) + 0.0
     values = np.linalg.svd(X.toarray() - X.mean(axis=0), compute_uv=False) ** 2 / 300
-    model = mm.PCA(5, random_state=0).fit(X)
+    with pytest.warns(ConvergenceWarning, match="too close to each other for a proof"):
+        model = mm.PCA(5, random_state=0).fit(X)
     assert model.method_ == "krylov"
     assert (
         model.certificate_.dual <= 0.5 * values[5:].sum() <= model.certificate_.primal * (1 + 1e-12)
@@ -378,3 +379,17 @@ def test_constant_columns_are_exact_null_directions():
     np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
     assert model.method_ == "covariance"
     assert model.certificate_.relative < 1e-12
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_power_iteration_proves_what_it_finds_or_warns(close):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 40)) * (1.0 if close else 1.1 ** -np.arange(40.0))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = mm.PCA(3, method="power", random_state=0, max_iter=20 if close else None).fit(X)
+    warned = any(issubclass(w.category, ConvergenceWarning) for w in said)
+    assert warned == close
+    assert (model.certificate_.relative <= 1e-6) != close
+    variances = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2 / 300
+    assert model.certificate_.dual <= 0.5 * variances[3:].sum() * (1 + 1e-12)

@@ -108,8 +108,12 @@ def _steps(problem: Problem, method: str, rng: np.random.RandomState) -> Iterato
 
 
 def _power(problem: Problem, rng: np.random.RandomState) -> Iterator[Ritz]:
-    """V ← C V, made orthonormal again: power iterations, each deflated by those before it."""
-    d, k = problem.operator.size, problem.k
+    """V ← C V, made orthonormal again: power iterations, each deflated by those before it.
+
+    One direction more than asked for tells what is next to them, which the bound has to know.
+    """
+    d = problem.operator.size
+    k = min(problem.k + 1, d)
     block = completed(orthonormal(rng.standard_normal((d, k))), k)
     while True:
         look()

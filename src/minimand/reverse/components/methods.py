@@ -23,6 +23,7 @@ METHODS = ("auto", *_EXACT, *DEFAULT_STEPS)
 SIDE = 2000  # shorter side, from which "auto" takes the block Krylov method; safeguard
 _SMALL = 1e7  # n·d·min(n, d), up to which the data themselves are decomposed; safeguard: 10 ms
 _TALL = 2  # rows for a column, from which products come first; safeguard: QR takes twice as long
+_TOO_CLOSE = "variances that are too close to each other for a proof to tol"
 _LARGE = 2e10  # the same, up to which it is done for the sake of small variances; safeguard: 10 s
 
 
@@ -84,9 +85,12 @@ class Search:
             passes, stopped = float(len(course.history)), course.stops()
             rng = self._rng(1)
             found = concluded(problem, ritz, rng, self.tol, passes, stopped=stopped)
-        short = found.bound - float(found.values.sum()) > self.tol * found.total
-        if short and len(course.history) >= most:
-            course.ends_at(f"max_iter={most}")
+        target = max(self.tol * found.total, found.rounding)
+        if found.bound - float(found.values.sum()) > target:
+            if len(course.history) >= most:
+                course.ends_at(f"max_iter={most}")
+            else:
+                course.ends_at(_TOO_CLOSE, "certificate_ says how far it can be from the best")
         return found, method
 
     def _exactly(
