@@ -38,3 +38,19 @@ def test_the_curvature_of_an_earlier_point_leads_to_the_same_optimum() -> None:
     rough = mm.SequenceLabeler("crf", "l1", alpha=0.003).fit(X, y)
     assert tight.certificate_.dual <= rough.certificate_.primal
     assert rough.certificate_.dual <= tight.certificate_.primal + tight.certificate_.rounding
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elastic_net"])
+@pytest.mark.parametrize("kind", ["graphs", "edge features"])
+def test_small_penalties_with_an_l1_part_reach_the_tolerance(kind: str, penalty: str) -> None:
+    """Curvature by differences: quasi-Newton steps alone need thousands of iterations here."""
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(6)]
+    y = [rng.integers(3, size=4) for _ in X]
+    params = {"penalty": penalty, "alpha": 3e-4, "tol": 1e-6, "max_iter": 200}
+    if kind == "graphs":
+        edges = [[(0, 1), (1, 2), (2, 3), (3, 0)]] * len(X)
+        model = mm.GraphLabeler("crf", **params).fit(X, y, edges)
+    else:
+        model = mm.SequenceLabeler("crf", edge_features="later", **params).fit(X, y)
+    assert model.certificate_.relative <= 1e-6

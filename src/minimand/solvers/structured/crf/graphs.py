@@ -73,13 +73,14 @@ class GraphLikelihood:
 
 
 class GraphModel(Model):
-    """Points of a graph model; there are no products with its curvature."""
+    """Points of a graph model; with an l1 part there are products with its curvature."""
 
     problem: GraphProblem
     likelihood: GraphLikelihood
 
     def __init__(self, problem: GraphProblem) -> None:
         super().__init__(problem, GraphLikelihood(problem))
+        self.curved = problem.l1 > 0
         self._squares = _squares(problem.X), _squares(problem.edge_rows)
 
     def metric(self, terms: Terms) -> Metric:

@@ -27,6 +27,7 @@ from .metric import Metric, Metrics
 from .sparse_slope import Sloped
 from .strong_weights import with_strong_weights
 
+_APART = 1e-4  # largest change of a score in a difference of slopes: 8 digits remain; safeguard
 _ALIKE = 1e-9  # range of probabilities that counts as none: rounding; safeguard
 
 
@@ -194,7 +195,8 @@ def _young(problem: Penalty, w: Array, slope: Array, s: float) -> float:
 class Model:
     """Makes points of a problem, from weights or along a line."""
 
-    curved = False  # whether there are products with the curvature
+    curved = False  # whether products with the curvature are worth it
+    _last: Scores  # of the last point that was made
 
     @property
     def direct(self) -> bool:
@@ -214,6 +216,7 @@ class Model:
 
     def at(self, w: Array, scores: Scores) -> ScoredPoint:
         """The point of these weights, whose scores are known."""
+        self._last = scores
         terms = self.likelihood.terms(scores)
         return ScoredPoint(self.problem, w, self.likelihood, scores, terms)
 
@@ -226,8 +229,20 @@ class Model:
         raise NotImplementedError
 
     def hessian_product(self, v: Array) -> tuple[Array, Scores]:
-        """(H + l2)·v at the last point that was made, and the scores of v."""
-        raise NotImplementedError
+        """(H + l2)·v at the last point that was made, and the scores of v.
+
+        From the slopes a little before and behind that point: a product serves steps alone, which
+        are judged by the objective at their end.
+        """
+        along = self.likelihood.scores(v)
+        most = max(float(np.abs(part).max(initial=0.0)) for part in along if part is not None)
+        if not most:
+            return self.problem.l2 * v, along
+        h = _APART / most
+        behind, before = (self.likelihood.terms(self._last.moved(t, along)) for t in (h, -h))
+        image = self.likelihood.in_weights(behind.slope)
+        image -= self.likelihood.in_weights(before.slope)
+        return image / (2.0 * h) + self.problem.l2 * v, along
 
     def scores_with(self, unary: Array, w: Array) -> Scores:
         """The scores of weights whose scores of single tokens are known."""
@@ -242,7 +257,7 @@ class ChainModel(Model):
 
     def __init__(self, problem: ChainProblem) -> None:
         super().__init__(problem, Likelihood(problem))
-        self.curved = problem.edges is None
+        self.curved = problem.edges is None or problem.l1 > 0
 
     @property
     def direct(self) -> bool:
@@ -275,6 +290,8 @@ class ChainModel(Model):
 
     def hessian_product(self, v: Array) -> tuple[Array, Scores]:
         """(H + l2)·v, by one pass over the chains and two products with the data."""
+        if self.problem.edges is not None:
+            return super().hessian_product(v)
         along = self.likelihood.scores(v)
         image = self.likelihood.in_weights(self.likelihood.product(along))
         image += self.problem.l2 * v
