@@ -10,7 +10,7 @@ void transpose(const Compressed<Scalar, Index>& matrix, std::span<Index> indptr,
   const std::size_t minors = matrix.minors;
   const auto splits = matrix.splits(4 * matrix.stored(), 2 * minors);
   const std::size_t parts = splits.size() - 1;
-  // First how many entries of every minor each part has, then where it puts the next of them.
+  // For each part and minor: first the number of its entries, then the place of the next entry.
   std::vector<Index> next(parts * minors);
   run_parts(splits, [&](Range majors, std::size_t part) {
     Index* const own = next.data() + part * minors;
@@ -48,7 +48,7 @@ bool pick_minors(const Compressed<Scalar, Index>& rows, std::span<const Index> s
   const auto splits = rows.splits(2 * rows.stored());
   const std::size_t parts = splits.size() - 1;
   const Index* const slots = slot.data();
-  // How many entries the parts before it keep tells where a part begins.
+  // A part begins after the entries that the parts before it keep.
   std::vector<std::size_t> starts(parts + 1);
   run_parts(splits, [&](Range range, std::size_t part) {
     if (part + 1 == parts) return;

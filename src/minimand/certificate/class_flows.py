@@ -37,7 +37,7 @@ def balance_flows(objective: Objective, theta: Array) -> Array | None:
         if (np.abs(left) <= limit).all():
             return moved
         now = total * factors
-        # The sums over rows differ from those over classes by rounding: the former count.
+        # `left` is summed over rows: sums over classes differ from it by rounding.
         potential = _potential(now, left)
         growth = 1.0 + potential[:, None] - potential
         used = growth[now > 0]
@@ -80,7 +80,7 @@ def _reduced(total: Array) -> Array:
 def _potential(total: Array, excess: Array) -> Array:
     """The shortest φ with L φ = excess; NaN if numbers overflow."""
     laplacian = np.diag(total.sum(axis=0) + total.sum(axis=1)) - total - total.T
-    # Classes of very different flows: scaled to a unit diagonal.
+    # The flows of classes may differ much in size, so the system is scaled to a unit diagonal.
     size = np.sqrt(np.maximum(np.diag(laplacian), 1e-300))
     scaled = laplacian / size[:, None] / size
     if not np.isfinite(scaled).all():

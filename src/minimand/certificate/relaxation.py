@@ -32,7 +32,7 @@ _SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguar
 _FEW = 4  # one in so many vectors at most: more are not proved but computed; safeguard
 _CLOSE = 1e-10  # share of the trace that a proof may leave open instead of eigenvalues; safeguard
 _STEPS = 30  # block products of a Krylov space; safeguard
-_ROWS = 128  # rows whose products are added before they are added to a total: see core/dense/gram
+_ROWS = 128  # rows whose products are summed first; definition: kBlockRows of core/dense/gram.cpp
 # Products of a bounded test: those with sparse matrices take little time. Safeguards.
 _PRODUCTS, _SPARSE_PRODUCTS = 120, 504
 
@@ -123,7 +123,7 @@ def top_of_rows(
         found = top_of_matrix(matrix, k, depth=depth, removed=removed)
     if not charge:
         return found
-    # No directions at all keep nothing, but centring may: R can lie along the mean of the features.
+    # With k = 0 no direction keeps a part of R. Centring may: R can lie along the features' mean.
     kept = charge if k or centred else 0.0
     return TopSum(
         found.values,
@@ -226,7 +226,7 @@ def top_of_normalised(
             return scale[:, None] * np.asarray(K @ (scale[:, None] * v), dtype=float)
 
         operator = Operator(product, n, trace, scaled_squares(K, scale), least=-1.0, most=1.0)
-        # Of the eigenvector for the eigenvalue 1 nothing is left to find: it is Λ^½1.
+        # The eigenvector for the eigenvalue 1 is known, Λ^½1, and the search begins with it.
         if start is None:
             start = np.random.RandomState(0).standard_normal((n, min(n, k + 8)))
             start[:, 0] = np.sqrt(s * degrees)

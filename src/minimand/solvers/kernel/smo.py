@@ -18,7 +18,7 @@ from ..traits import Trait
 from . import costs
 from .course import CORRECTIONS, Course
 
-EASY = 1e4  # reach up to which steps of pairs are quick; measured on iris, digits, wine, cancer
+_EASY = 1e4  # reach up to which steps of pairs are quick; measured on iris, digits, wine, cancer
 
 
 class Smo(Solver):
@@ -40,7 +40,7 @@ class Smo(Solver):
             return Verdict(
                 False, f"{objective.loss!r} is not a line up and a line down around its minimum"
             )
-        cost = max(_reach(objective) / EASY, 1.0) * costs.pairs(objective)
+        cost = max(_reach(objective) / _EASY, 1.0) * costs.pairs(objective)
         return Verdict(True, "straight pieces and ‖f‖²: steps of pairs", cost)
 
     def iterate(

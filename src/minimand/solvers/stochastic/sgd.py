@@ -22,7 +22,7 @@ from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
 from .learning_rate import first_step, spread_of
 from .training import HELD_OUT, SMALL, Classes, HeldOut, Training
 
-# The powers of t by which steps fall, by schedule; they define it.
+# The power of 1/t in the length of step t, for every schedule; definition.
 _POWERS = {"adaptive": 0.0, "fixed": 0.0, "decay": 1.0, "sqrt": 0.5, "pegasos": 1.0}
 _EPOCHS = 5  # passes if neither epochs nor max_iter is given; convention: the documentation says it
 _COST = 20.0  # units of `costs` per stored number and epoch; estimate
