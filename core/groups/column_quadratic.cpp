@@ -71,6 +71,13 @@ void ColumnQuadratic::reserve() {
   for (auto* flags : {&knows_, &knew_}) flags->resize(count());
 }
 
+void ColumnQuadratic::round(bool rounded) {
+  if (scores() > 1 || rounded == rounded_) return;
+  rounded_ = rounded;
+  for (auto* flags : {&knows_, &knew_}) std::ranges::fill(*flags, 0);
+  forget();
+}
+
 void ColumnQuadratic::weigh(RowWeights weights) {
   constexpr double kMost = 1.4;  // drift of the weights, up to which matrices are kept; safeguard
   double total = 0.0;
@@ -185,7 +192,11 @@ void ColumnQuadratic::recall(std::size_t group) {
 void ColumnQuadratic::look(Rows rows) {
   const std::size_t k = scores(), from = rows.first * k, size = rows.count * k;
   double* const out = slopes_.data() + from;
-  if (k == 1) {
+  if (rounded_) {
+    lower(rows);
+    dots_of_lines(low_.data() + rows.first, rows.count, n_, weighted().data(), out);
+    for (std::size_t i = 0; i < rows.count; ++i) out[i] *= size_[rows.first + i];
+  } else if (k == 1) {
     dots_of_lines(column(rows.first), rows.count, n_, weighted().data(), out);
   } else {
     dots_of_panel(column(rows.first), rows.count, n_, weighted().data(), k, out);
@@ -240,6 +251,13 @@ void ColumnQuadratic::meet_ray(std::size_t group, std::span<const double> own) {
 /// table += the columns times the change.
 void ColumnQuadratic::add(Rows rows, const double* change, double* table) {
   const std::size_t k = scores();
+  if (rounded_) {
+    lower(rows);
+    padded_.assign(change, change + rows.count);
+    for (std::size_t i = 0; i < rows.count; ++i) padded_[i] *= size_[rows.first + i];
+    add_lines(low_.data() + rows.first, rows.count, n_, padded_.data(), table);
+    return;
+  }
   if (k == 1) {
     add_lines(column(rows.first), rows.count, n_, change, table);
     return;
@@ -315,21 +333,31 @@ void ColumnQuadratic::choose(std::span<const Rows> parts) {
   chosen_.clear();
   units_.clear();
   for (const Rows part : parts) {
+    lower(part);
     for (std::size_t r = part.first; r < part.first + part.count; ++r) {
-      if (!low_[r]) lower(r);
-      chosen_.push_back(low_[r].get());
+      chosen_.push_back(low_[r]);
       units_.push_back(size_[r]);
     }
   }
 }
 
-void ColumnQuadratic::lower(std::size_t row) {
-  const double* const from = column(row);
-  double most = 0.0;
-  for (std::size_t i = 0; i < n_; ++i) most = std::max(most, std::fabs(from[i]));
-  size_[row] = most > 0.0 ? most : 1.0;
-  low_[row] = std::make_unique_for_overwrite<float[]>(n_);
-  for (std::size_t i = 0; i < n_; ++i) low_[row][i] = static_cast<float>(from[i] / size_[row]);
+/// Makes the columns of single precision that are missing.
+void ColumnQuadratic::lower(Rows rows) {
+  std::size_t first = rows.first;
+  const std::size_t end = rows.first + rows.count;
+  while (first < end && low_[first] != nullptr) ++first;
+  if (first == end) return;
+  pool_.push_back(std::make_unique_for_overwrite<float[]>((end - first) * n_));
+  float* to = pool_.back().get();
+  for (std::size_t row = first; row < end; ++row, to += n_) {
+    if (low_[row] != nullptr) continue;
+    const double* const from = column(row);
+    double most = 0.0;
+    for (std::size_t i = 0; i < n_; ++i) most = std::max(most, std::fabs(from[i]));
+    size_[row] = most > 0.0 ? most : 1.0;
+    for (std::size_t i = 0; i < n_; ++i) to[i] = static_cast<float>(from[i] / size_[row]);
+    low_[row] = to;
+  }
 }
 
 void ColumnQuadratic::multiply(std::span<const double> d, std::span<double> image) {

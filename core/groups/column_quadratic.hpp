@@ -27,6 +27,11 @@ class ColumnQuadratic final : public GroupQuadratic {
   /// More columns after the others, which may lie elsewhere now.
   void grow(std::span<const double> columns, std::span<const std::int64_t> starts);
 
+  /// Whether columns are rounded to single precision in all products for a single score, which
+  /// halves what a sweep reads. It is then the quadratic of the rounded columns that is minimised.
+  /// Places before are forgotten.
+  void round(bool rounded);
+
   /// Other weights. The matrices of single groups may be those of weights that differ by a factor
   /// and little else: they determine how a step is found, not where steps lead to.
   void weigh(RowWeights weights);
@@ -60,20 +65,22 @@ class ColumnQuadratic final : public GroupQuadratic {
   void weigh_table(std::span<const double> table, std::span<double> to) const;
   void weigh_low();
   std::span<const double> weighted();
-  void lower(std::size_t row);
+  void lower(Rows rows);
   const double* column(std::size_t row) const { return columns_.data() + row * n_; }
 
   std::span<const double> columns_;
   std::size_t n_;
   RowWeights weights_{{}, false};
-  double total_ = 0.0;                         // of the weights
-  double drift_ = 1.0;                         // of the total since `own_` was forgotten
-  std::vector<double> image_;                  // A(w - origin), a table of scores: see `panels.hpp`
-  std::vector<double> weighted_;               // H times that, centred; none without weights
-  bool fresh_ = false;                         // whether it is up to date
-  std::vector<std::vector<double>> own_;       // by group; empty: not known yet
-  std::vector<std::unique_ptr<float[]>> low_;  // by column, in units of its size; null: not yet
-  std::vector<double> size_;                   // of these: the largest entry
+  double total_ = 0.0;                    // of the weights
+  double drift_ = 1.0;                    // of the total since `own_` was forgotten
+  std::vector<double> image_;             // A(w - origin), a table of scores: see `panels.hpp`
+  std::vector<double> weighted_;          // H times that, centred; none without weights
+  bool fresh_ = false;                    // whether it is up to date
+  std::vector<std::vector<double>> own_;  // by group; empty: not known yet
+  bool rounded_ = false;                  // see `round`
+  std::vector<std::unique_ptr<float[]>> pool_;
+  std::vector<const float*> low_;  // by column, in units of its size; null: not yet
+  std::vector<double> size_;       // of these: the largest entry
   std::vector<const float*> chosen_;
   std::vector<double> units_, scaled_;  // sizes of the selected columns, and d in their units
   std::vector<float> low_image_, low_padded_;

@@ -15,7 +15,7 @@ void dots_of_lines(const double* lines, std::size_t count, std::size_t n, const 
 void add_lines(const double* lines, std::size_t count, std::size_t n, const double* weights,
                double* v);
 
-/// The same for lines anywhere, in either precision.
+/// The same for lines anywhere, in either precision; lines of floats may go with a v of doubles.
 void dots_of_lines(const double* const* lines, std::size_t count, std::size_t n, const double* v,
                    double* out);
 void add_lines(const double* const* lines, std::size_t count, std::size_t n, const double* weights,
@@ -24,5 +24,9 @@ void dots_of_lines(const float* const* lines, std::size_t count, std::size_t n, 
                    double* out);
 void add_lines(const float* const* lines, std::size_t count, std::size_t n, const double* weights,
                float* v);
+void dots_of_lines(const float* const* lines, std::size_t count, std::size_t n, const double* v,
+                   double* out);
+void add_lines(const float* const* lines, std::size_t count, std::size_t n, const double* weights,
+               double* v);
 
 }  // namespace minimand

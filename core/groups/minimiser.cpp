@@ -4,32 +4,50 @@
 #include <cmath>
 #include <limits>
 
+#include "common/targets.hpp"
 #include "common/watch.hpp"
 
 namespace minimand {
 namespace {
 
-// All of these are safeguards.
-constexpr int kInner = 8;            // steps of one group on its own matrix
-constexpr double kInnerLeft = 1e-4;  // share of its squared move, at which a group has settled
-constexpr int kSweeps = 3;           // sweeps of a round
-constexpr int kFruitless = 3;        // rounds without a Newton step or a lower gap
-constexpr double kRayShare = 0.1;    // share of the goal that the lengths of the groups may leave
-constexpr double kRayRest = 1e-3;    // share of the gap before a round that they may leave, too
-constexpr double kTrimmed = 0.9;     // share of the goal: the gap at which groups are trimmed
-constexpr double kSlow = 0.8;  // share of the gap after a round, above which Newton steps help
+// Those without another word are safeguards.
+constexpr int kInner = 40;  // steps of one group on its own matrix; measured on 1000x5000, 800x4000
+// and 500x5000 in groups of 10 to 50: with 8, up to 1.45 times as many groups are swept over
+constexpr double kInnerLeft = 1e-4;  // share of its squared move, at which a group has settled;
+// measured there: 1e-6 makes it up to 3 % fewer, at twice the steps
+constexpr int kSweeps = 3;         // sweeps of a round
+constexpr int kFruitless = 3;      // rounds without a Newton step or a lower gap
+constexpr double kRayShare = 0.1;  // share of the goal that the lengths of the groups may leave
+constexpr double kRayRest = 1e-3;  // share of the gap before a round that they may leave, too
+constexpr double kTrimmed = 0.9;   // share of the goal: the gap at which groups are trimmed
+constexpr double kSlow = 0.8;      // share of the gap after a round, above which Newton steps help
 
-/// image = matrix times x - old, for every score.
-void multiply_own(const OwnMatrix& matrix, std::size_t rows, std::size_t scores, const double* x,
-                  const double* old, double* image) {
-  for (std::size_t i = 0; i < rows; ++i) {
-    const double* const row = matrix.row(i);
-    for (std::size_t c = 0; c < scores; ++c) image[i * scores + c] = 0.0;
-    for (std::size_t j = 0; j < rows; ++j) {
-      for (std::size_t c = 0; c < scores; ++c) {
-        image[i * scores + c] += row[j] * (x[j * scores + c] - old[j * scores + c]);
+/// image = matrix times way, for every score; the matrix is symmetric.
+MINIMAND_CLONES void multiply_own(const OwnMatrix& matrix, std::size_t rows, std::size_t scores,
+                                  const double* way, double* image) {
+  double* const __restrict to = image;
+  for (std::size_t i = 0; i < rows * scores; ++i) to[i] = 0.0;
+  if (scores > 1) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < rows; ++j) {
+        const double value = matrix.row(i)[j];
+        for (std::size_t c = 0; c < scores; ++c) to[i * scores + c] += value * way[j * scores + c];
       }
     }
+    return;
+  }
+  std::size_t j = 0;
+  for (; j + 4 <= rows; j += 4) {
+    const double *const row0 = matrix.row(j), *const row1 = matrix.row(j + 1);
+    const double *const row2 = matrix.row(j + 2), *const row3 = matrix.row(j + 3);
+    const double way0 = way[j], way1 = way[j + 1], way2 = way[j + 2], way3 = way[j + 3];
+    for (std::size_t i = 0; i < rows; ++i) {
+      to[i] += (way0 * row0[i] + way1 * row1[i]) + (way2 * row2[i] + way3 * row3[i]);
+    }
+  }
+  for (; j < rows; ++j) {
+    const double* const row = matrix.row(j);
+    for (std::size_t i = 0; i < rows; ++i) to[i] += way[j] * row[i];
   }
 }
 
@@ -141,6 +159,7 @@ double GroupMinimiser::step(std::size_t g, GroupQuadratic& loss, const GroupPena
   double* const image = room_[1].data();  // the group's matrix times x - old
   double* const u = room_[2].data();
   double* const bend = room_[3].data();
+  double* const way = room_[4].data();  // x - old
   const double limit = loss.steep(g) + most_l2_[g];
   if (!(limit > 0.0)) return vanish(g, loss, penalties, w);
   const OwnMatrix own = loss.own(g);
@@ -155,28 +174,27 @@ double GroupMinimiser::step(std::size_t g, GroupQuadratic& loss, const GroupPena
     block_minimiser(u, bend, l1, penalties.norm[g], size, next);
     for (std::size_t i = 0; i < size; ++i) {
       change += (next[i] - x[i]) * (next[i] - x[i]);
-      whole += (next[i] - old[i]) * (next[i] - old[i]);
       x[i] = next[i];
+      way[i] = x[i] - old[i];
+      whole += way[i] * way[i];
     }
-    multiply_own(own, rows.count, penalties.scores, x, old, image);
+    multiply_own(own, rows.count, penalties.scores, way, image);
     if (!(change > kInnerLeft * whole)) break;
   }
   double decrease = 0.0, square = 0.0;
   bool moved = false;
   for (std::size_t i = 0; i < size; ++i) {
-    const double delta = x[i] - old[i];
-    moved |= delta != 0.0;
-    decrease += 0.5 * delta * (image[i] + l2[i] * delta);
+    moved |= way[i] != 0.0;
+    decrease += 0.5 * way[i] * (image[i] + l2[i] * way[i]);
     square += x[i] * x[i];
     old[i] = x[i];
-    u[i] = delta;
   }
   if (!moved) return 0.0;
   sizes_[g] = square;
   if (loss.has_rays()) {
-    loss.move_ray(g, {u, size}, {old, size});
+    loss.move_ray(g, {way, size}, {old, size});
   } else {
-    loss.move(g, 1, {u, size});
+    loss.move(g, 1, {way, size});
   }
   return decrease;
 }

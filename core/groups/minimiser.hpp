@@ -45,7 +45,7 @@ class GroupMinimiser {
   std::vector<double> excess_;       // by group: share by which slopes exceed what the norm allows
   double largest_excess_ = 0.0;      // of these, and of numbers without a norm
   double trimmed_ = 0.0;             // the gap, if no group that is not zero exceeded it
-  std::vector<double> room_[4];      // of one group's numbers
+  std::vector<double> room_[5];      // of one group's numbers
   std::vector<std::size_t> chosen_;  // groups that are not zero, or should not be
 };
 

@@ -100,6 +100,8 @@ class GroupColumns {
     loss_->grow(values(), starts_);
   }
 
+  void round(bool rounded) { loss_->round(rounded); }
+
   std::size_t solve_path(const Array& h, bool centred, const Array& q, const Array& origin,
                          double square, const Array& alphas, const Array& norm, const Array& l1,
                          const Array& l2, const MutableArray& coefs, const MutableArray& image,
@@ -198,6 +200,8 @@ void bind_groups(nb::module_& m) {
            arg("scores"))
       .def("grow", &GroupColumns::grow, arg("A"), arg("starts"),
            "More lines and groups after the others, which must be the same.")
+      .def("round", &GroupColumns::round, arg("rounded"),
+           "Whether lines are rounded to single precision, for a single score.")
       .def("solve", &GroupColumns::solve_path, arg("h"), arg("centred"), arg("q"), arg("origin"),
            arg("square"), arg("alphas"), arg("norm"), arg("l1"), arg("l2"),
            arg("coefs").noconvert(), arg("image").noconvert(), arg("first"), arg("started"),

@@ -82,6 +82,26 @@ def test_columns_stand_for_their_gram(k, n, unit):
     assert unit * w == pytest.approx(unit * same, abs=1e-5)
 
 
+@pytest.mark.parametrize("n", [30, 6])
+def test_rounded_columns_stand_for_the_gram_of_rounded_columns(n):
+    """Entries are rounded in units of the largest of their column; all digits come back."""
+    X, Y, norm, l1, l2 = problem(1, n=n)
+    A = X / np.sqrt(n)
+    unit = np.abs(A).max(axis=0)
+    rounded = unit * (A / unit).astype(np.float32)
+    assert (rounded != A).any()
+    q, square = -A.T @ Y / np.sqrt(n), float((Y**2).sum() / n)
+    columns = _core.GroupColumns(np.ascontiguousarray(A.T), STARTS, 1)
+    given = q.ravel(), NONE, square, np.ones(1), norm, l1, l2
+    w = np.zeros((1, *q.shape))
+    for single, B in ((True, rounded), (False, A)):
+        columns.round(single)
+        image = np.zeros(n)
+        assert columns.solve(NONE, False, *given, w, image, 0, True, 1e-15 * square, 200) == 1
+        assert image == pytest.approx((B @ w[0])[:, 0], abs=1e-13)
+        assert off(w[0], B.T @ (B @ w[0]) + q, norm, l1, l2) <= 1e-7
+
+
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("k", [1, 3])
 def test_columns_under_weights_from_an_origin(k, centred):

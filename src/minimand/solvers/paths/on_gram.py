@@ -29,6 +29,8 @@ EVERYTHING = 1000  # columns, up to which all are used at once; measured at 1500
 # it, which use few columns, take 3 to 9 times as long
 _TOGETHER = 8  # alphas per block while columns are added; measured on 200×3000, 1000×5000 and
 # 5000×1500: 4 take up to 15 % more, 16 five times as long on the second
+_ROUNDED = 1e-7  # tolerance, from which columns in place of G are rounded to single precision;
+# safeguard: models of rounded columns are off by about 1e-8, and the referee sees all digits
 _SHARE = 0.8  # share of the tolerance that may be left on the columns used; safeguard
 
 
@@ -45,6 +47,7 @@ class OnGram(Settler):
         self._room = max(1, NUMBERS // (max(n, d) * base.n_scores))
         self._models: GramModels | None = None  # a referee that needs no pass over the data
         self._columns: _core.GroupColumns | None = None  # in place of the Gram
+        self._rounded = control.tol >= _ROUNDED  # whether these are in single precision
         if d <= EVERYTHING and base.n_scores == 1 and isinstance(kernel, FeatureKernel):
             models = GramModels(base, sums(base) if known is None else known)
             self._models, self._square = models, models.square
@@ -101,6 +104,11 @@ class OnGram(Settler):
         full[:, columns] = coefs[before:reached]
         return full
 
+    def finer(self) -> bool:
+        """All digits of the columns, if they were rounded."""
+        rounded, self._rounded = self._rounded, False
+        return rounded and self._columns is not None
+
     def _lines(self) -> Lines:
         """The columns used so far."""
         columns, kernel = self._gram.columns, self._kernel
@@ -108,6 +116,7 @@ class OnGram(Settler):
         self._columns = kernel.columns_of(
             self._gram.lines, columns, self._base.n_scores, self._columns
         )
+        self._columns.round(self._rounded)
         return Lines(self._columns)
 
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
