@@ -28,8 +28,8 @@ def sparse_step(
 ) -> Point | None:
     """The minimiser of the quadratic model on some columns, or part of the way; None: no descent.
 
-    ``curvature`` is that of the loss with the masses of the rows. Where no pair is on a curved piece
-    of the loss the model is flat, and then damped.
+    ``curvature`` is that of the loss with the masses of the rows. Where no pair is on a curved
+    piece of the loss the model is flat, and then damped.
     """
     point = judgement.point
     columns = best_columns(objective, judgement, form, _GROWTH * support_size(form, point.w))
