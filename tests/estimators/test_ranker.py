@@ -289,7 +289,7 @@ def test_items_of_weight_zero_have_no_multiplier():
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("seed", range(4))
 def test_few_pairs_of_which_none_may_be_on_a_curved_piece(loss, seed):
-    """With l1 alone nothing else bends the model of a step: fits ended far from the optimum."""
+    """With l1 alone nothing else bends the model of a step: fits ended percents off."""
     X, y, groups = data(seed, queries=5, size=4, d=3)
     weights = np.array([2.0, 1.0, 2.0, 0.0, 1.0])
     ranker = mm.Ranker(loss, "l1", alpha=0.05).fit(X, y, groups, weights[groups])

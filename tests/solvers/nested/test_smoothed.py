@@ -154,3 +154,17 @@ def test_classes_with_norms_of_rows():
     margins = mm.Classifier(mm.CrammerSinger(), mm.L21(), alpha=0.2, tol=1e-4).fit(X, y)
     assert margins.certificate_.relative <= 1e-4
     assert 0 < margins.coef_.any(axis=0).sum() < 6
+
+
+def test_half_a_squared_norm_is_the_norm_at_its_level():
+    """½N(W)² has the solutions of N(W)·N, with N(W) that of the optimum."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((19, 7)), np.arange(19) % 4
+    square = mm.Classifier("crammer_singer", mm.L21(squared=True), alpha=0.05).fit(X, y)
+    norm = np.linalg.norm(square.coef_, axis=0).sum()
+    plain = mm.Classifier("crammer_singer", mm.L21(), alpha=0.05 * norm).fit(X, y)
+    assert square.certificate_.relative <= 1e-6
+    assert plain.certificate_.relative <= 1e-6
+    half = plain.certificate_.primal - 0.5 * 0.05 * norm**2
+    assert half <= square.certificate_.primal + 1e-6
+    assert half == pytest.approx(square.certificate_.primal, abs=3e-6)

@@ -32,6 +32,8 @@ _SHARE = 0.25  # share of the target that the smoothed problem may leave; safegu
 _ROUNDS = 30  # smoothed problems around multipliers; safeguard: five are usual
 _NARROWER = 1 / 8  # factor from one width to the next there; safeguard
 _WIDER = 4.0  # the same after a problem that was not solved; safeguard
+_LOOSE = 0.01  # share of the last gap that a problem may leave; measured: 11×3 to 400×60, k ≤ 4
+_FAST = 0.5  # share of the last gap: one below it is progress at the same width; measured there
 _ENOUGH = 0.5  # share of the gap that a problem may leave to count as solved; safeguard
 _INNER = 60  # iterations of one of them; safeguard: the next one goes on from there
 _CALLS = 2e8  # units of `costs` that they take, whatever their size; measured: 0.1 to 0.4 s
@@ -48,7 +50,7 @@ class Smoothed(Solver):
     A loss of rows, max over θ of θ·z − ℓ*(θ), is rounded around the multipliers θ₀ of the last
     problem: max of θ·z − ℓ*(θ) − ½·width·‖θ − θ₀‖². This is the envelope of ℓ at z + width·θ₀, up
     to a constant: the offset changes and nothing else. The multipliers settle while the width is
-    still moderate (the method of multipliers).
+    still moderate (the method of multipliers): it narrows only if they do not.
     """
 
     name = "smoothed"
@@ -145,13 +147,14 @@ def _over_rows(objective: Objective, start: Point, control: Control) -> Iterator
     for _ in range(_ROUNDS):
         smooth = _rounded(objective, width, theta)
         solver = min(_INSIDE, key=lambda one: one.verdict(smooth, control).cost)
-        inner = replace(control, target=_SHARE * control.target, callbacks=())
+        goal = max(_SHARE * control.target, _LOOSE * judgement.gap)
+        inner = replace(control, target=goal, callbacks=())
         begin = smooth.point(point.w, point.b)
         for count, found in enumerate(points_of(solver, smooth, begin, inner)):
             point = found.point
             if found.gap <= inner.target or control.expired or count >= _INNER:
                 break
-        judged = _judged(objective, smooth, point, judgement)
+        judged, before = _judged(objective, smooth, point, judgement), judgement.gap
         yield judged
         judgement = judged if judged.beats(judgement) else judgement
         if control.expired:
@@ -159,7 +162,10 @@ def _over_rows(objective: Objective, start: Point, control: Control) -> Iterator
         theta = smooth.loss.gradient(smooth.scores(point.w, point.b), objective.y)
         # Multipliers also settle at a wider parabola, where a problem is easier.
         solved = found.gap <= max(inner.target, _ENOUGH * judged.gap)
-        width *= _NARROWER if solved else _WIDER
+        if not solved:
+            width *= _WIDER
+        elif judged.gap > _FAST * before:
+            width *= _NARROWER
 
 
 def _judged(objective: Objective, smooth: Objective, point: Point, before: Judgement) -> Judgement:
