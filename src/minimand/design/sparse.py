@@ -261,11 +261,14 @@ class SparseDesign(Design):
 
     def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
         """Through the sparse product; centring is subtracted afterwards."""
-        if weights is None:
-            weights = np.ones(self.shape[1])
-        scaled = self.by_row.multiply(np.sqrt(weights)).tocsr()
+        x = self.by_row
+        data = x.data.astype(float, copy=False)
+        if weights is not None:
+            data = data * np.sqrt(weights)[x.indices]
+        scaled = type(x)((data, x.indices, x.indptr), shape=x.shape)
         gram = np.asarray((scaled @ scaled.T).toarray(), dtype=float)
         if centre is not None:
+            weights = np.ones(self.shape[1]) if weights is None else weights
             along = self.matvec(weights * centre)
             gram += float((weights * centre) @ centre) - along[:, None] - along[None, :]
         return gram
