@@ -11,7 +11,7 @@ from minimand.canonical import Quadratic, Weighted, movable
 from minimand.design import as_design
 from minimand.design.dense import DenseDesign
 from minimand.penalties import Separable
-from minimand.solvers.sparse.support_newton import polish_on_columns
+from minimand.solvers.sparse.support_newton import polish_on_columns, polish_on_gram
 
 
 def problem(seed, n=12, d=6, bounded=False, units=1.0):
@@ -165,3 +165,35 @@ def test_moments_that_descent_has_computed_do_not_change_the_step(seed, intercep
         ends.append(new)
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
     np.testing.assert_allclose(swept.q, fresh.q, atol=1e-9)
+
+
+@given(seed=st.integers(0, 10**6), intercept=st.booleans())
+@settings(max_examples=50, deadline=None)
+def test_a_polish_on_the_gram_is_the_minimum_over_its_columns(seed, intercept):
+    """No column within the penalty's reach has a slope left, and q is that of the new point."""
+    X, y, form, w = problem(seed, n=20)
+    h = np.random.default_rng(seed).uniform(0.1, 1.0, len(y)) / len(y)
+    model = Weighted(DenseDesign(X), np.arange(w.size), h, h * (X @ w - y), intercept)
+    slope, new = model.slope, w.copy()
+    chosen = movable(form, w) | (np.abs(slope) >= form.l1)
+    shift = polish_on_gram(model, form, new, slope, 1e-20)
+    np.testing.assert_allclose(model.q, h * (X @ new + shift - y), atol=1e-12)
+    left = X.T @ model.q + form.l2 * new
+    kink = np.where(new != 0, np.abs(left + form.l1 * np.sign(new)), np.abs(left) - form.l1)
+    assert (kink[chosen] <= 1e-8).all()
+    assert (new[~movable(form, w) & (np.abs(slope) < 0.9 * form.l1)] == 0).all()
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_the_change_of_a_model_counts_rows_without_curvature(seed):
+    """Their q does not move, but their term of the sum does."""
+    X, y, form, w = problem(seed)
+    rng = np.random.default_rng(seed)
+    h = rng.choice([0.0, 0.5, 1.0], len(y))
+    q = rng.standard_normal(len(y))
+    model, new = Weighted(DenseDesign(X), np.arange(w.size), h, q.copy(), False), w.copy()
+    model.descend(form, new, 3, 0.0)
+    t = X @ (new - w)
+    exact = q @ t + 0.5 * (h * t) @ t
+    np.testing.assert_allclose(model.change(q, t), exact, atol=1e-9 * (1 + np.abs(q * t).sum()))

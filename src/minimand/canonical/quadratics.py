@@ -91,10 +91,14 @@ class Weighted:
         """X_cᵀq, along every column."""
         return self.design.rmatvec_on(self.columns, self.q)
 
-    def change(self, before: Array) -> float:
-        """The change of the sum since q was ``before``; q moves by h∘t, so t is known."""
-        move = np.divide(self.q - before, self.h, out=np.zeros_like(before), where=self.h > 0)
-        return 0.5 * float(np.sum((self.q + before) * move))
+    def change(self, before: Array, scores: Array | None = None) -> float:
+        """The change of the sum since q was ``before``.
+
+        q moves by h∘t; the scores t must be given if some h is zero, since q does not tell them.
+        """
+        if scores is None:
+            scores = (self.q - before) / self.h
+        return 0.5 * _core.dot(self.q + before, scores)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ... import _core
 from ..._base.typing import Array, IntArray
 from ..._core import dot
 from ...canonical import Weighted
@@ -25,7 +24,7 @@ from ..steps.all_columns import all_at_once, fit_at_once
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
 from .next_columns import best_columns, first_columns, support_size
-from .support_newton import gram_about_zero, polish_on_columns
+from .support_newton import gram_minimiser, polish_on_columns, polish_on_gram, sweeps_first
 
 _GRAM_COLUMNS = 1500  # columns, up to which a working set may be solved on its Gram; safeguard
 _SHORT_ROWS = 25  # stored numbers per row, up to which a sparse Gram is cheap; safeguard
@@ -98,16 +97,17 @@ class WorkingSet(Solver):
         best, waited, handed = judgement.promise, 0, 0.0
         for _ in range(_ROUNDS):
             # Not kept in a variable: gathered columns are freed before others are gathered.
+            size = support_size(form, start.w)
             point, dual = _Restricted.to(
-                objective, form, columns, caution, judgement.promise
+                objective, form, columns, caution, judgement.promise, size
             ).solve(start, control, judgement)
             duals, known = [] if dual is None else [dual], [judgement.dual]
             del dual, judgement  # frees n numbers each, before the next are made
             judgement = judge(objective, point, duals, known=known)
             yield judgement
             early = judgement.promise > _LATE * objective.scale
-            size = (4 if early else 2) * support_size(form, point.w)
-            columns, start = best_columns(objective, judgement, form, size), point
+            wanted = (4 if early else 2) * support_size(form, point.w)
+            columns, start = best_columns(objective, judgement, form, wanted), point
             waited = 0 if judgement.promise < 0.5 * best else waited + 1
             best = min(best, judgement.promise)
             if waited >= _SLOW:
@@ -158,11 +158,17 @@ class _Restricted:
         columns: IntArray,
         caution: Caution,
         gap: float,
+        size: int,
     ) -> _Restricted:
+        """``size`` is that of the support."""
         whole = columns.size == objective.n_features
-        if not whole and _sparse_rows(objective.design) and columns.size <= _GRAM_COLUMNS:
+        if not objective.design.sparse:
+            # Descent needs contiguous columns; rows that are in memory are copied once for it.
+            in_memory = objective.design.access.rows is Reach.CHEAP
+            whole = whole and not (in_memory and sweeps_first(objective, columns.size, size))
+        elif not whole and _sparse_rows(objective.design) and columns.size <= _GRAM_COLUMNS:
             whole = True  # its Gram is computed from the rows as they are
-        elif not whole and objective.design.sparse:
+        elif not whole:
             # Gathered columns are contiguous, which speeds up descent if the copy is cheap.
             stored = int(objective.design.column_sizes[columns].sum())
             whole = 4 * stored > objective.design.nnz
@@ -173,12 +179,16 @@ class _Restricted:
     @property
     def places(self) -> IntArray:
         """The positions of the columns in the design."""
-        same = self.design.shape[1] == self.columns.size
-        return np.arange(self.columns.size) if same else self.columns
+        return np.arange(self.columns.size) if self._gathered else self.columns
+
+    @property
+    def _gathered(self) -> bool:
+        """Whether the design has these columns only."""
+        return self.design.shape[1] == self.columns.size
 
     def forward(self, dw: Array) -> Array:
         """X_c dw."""
-        if self.design.shape[1] == dw.size:
+        if self._gathered:
             return self.design.matvec(dw)
         full = np.zeros(self.design.shape[1])
         full[self.columns] = dw
@@ -282,42 +292,35 @@ class _Restricted:
 
     def _solved(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
         """The minimiser of the model of a step, and the change of the intercept."""
-        return (self._solve_gram if self._on_gram() else self._solve_columns)(w, step, control)
+        on_gram = self._on_gram(int(np.count_nonzero(w)))
+        return (self._solve_gram if on_gram else self._solve_columns)(w, step, control)
 
-    def _on_gram(self) -> bool:
-        """Whether forming the Gram costs less than the ten or so sweeps that it saves.
+    def _on_gram(self, size: int) -> bool:
+        """Whether forming the Gram of all columns costs less than the sweeps that it saves.
 
-        A dense Gram is a matrix product. A sparse one takes the squared number of stored entries of
+        ``size`` is that of the support. A sparse Gram takes the squared number of stored entries of
         every row, which pays if rows are short in these columns.
         """
         if self.columns.size > _GRAM_COLUMNS:
             return False
         if not self.design.sparse:
-            return True
+            apart = self.design.access.columns is not Reach.CHEAP
+            return apart or not sweeps_first(self.objective, self.columns.size, size)
         stored = float(self.objective.design.column_sizes[self.columns].sum())
         if stored * self.columns.size <= _CHEAP:
             return True  # at any cost: an active set may finish on it
         return _sparse_rows(self.design) and stored <= _SHORT_ROWS * self.objective.n_samples
 
     def _solve_gram(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
-        """Sweeps, Newton steps and an active set on the centred Gram of the columns."""
-        h, q, tol = step.h, step.q, self._sweep_tolerance(w, step.steep, step.goal)
-        total = float(h.sum()) if self.objective.intercept else 0.0
-        places = None if self.design.shape[1] == self.columns.size else self.columns
-        slope = self.design.rmatvec(q) if places is None else self.design.rmatvec_on(places, q)
-        mean, beside = np.zeros_like(w), None
-        if total > 0:
-            gram, mean = self.design.covariance(h, places)
-            slope = slope - mean * float(q.sum())
-        else:
-            gram, beside = gram_about_zero(self.design, h, places)
-        form, new = self.form, w.copy()
-        linear = slope - _core.dense_matvec(gram, w)
-        if beside is not None:
-            linear -= beside[1] * dot(beside[0], w) * beside[0]
-        _core.minimise_gram(gram, linear, new, form.l1, form.l2, tol, form.bounds, beside)
-        shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)
-        return new, shift
+        """The minimiser on the Gram of all these columns."""
+        tol = self._sweep_tolerance(w, step.steep, step.goal)
+        model = Weighted(self.design, self.places, step.h, step.q, self.objective.intercept)
+        places = None if self._gathered else self.columns
+        return gram_minimiser(model, places, self._slope(step.q), self.form, w, tol)
+
+    def _slope(self, q: Array) -> Array:
+        """X_cᵀq."""
+        return self.design.rmatvec(q) if self._gathered else self.design.rmatvec_on(self.columns, q)
 
     def _solve_columns(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
         """Descent on the columns themselves, with Newton steps on the support between sweeps."""
@@ -329,7 +332,9 @@ class _Restricted:
             tol, signs = self._sweep_tolerance(w, step.steep, goal), np.sign(new)
             done = model.descend(self.form, new, sweeps, max(tol, enough))
             shift, swept = shift + done.shift, swept + done.sweeps
-            wrong = self._wrong(self.form.value(w) - self.form.value(new) - model.change(step.q))
+            moved = None if step.h.all() else self.forward(new - w) + shift
+            change = model.change(step.q, moved)
+            wrong = self._wrong(self.form.value(w) - self.form.value(new) - change)
             enough = max(tol, _FORCING * wrong)
             # A Newton step that gains so little has the right columns, however large the gap is;
             # of a quadratic loss this is not known.
@@ -348,7 +353,7 @@ class _Restricted:
                     continue
                 if wrong > 0.5 * control.target:
                     break  # a support that is not the right one is not worth more
-            slope = model.slope
+            slope = self._slope(model.q)
             price = self._price(slope, new)
             if price <= 1.8 * goal:  # 1.8: factor of the goal; safeguard
                 break
@@ -356,8 +361,11 @@ class _Restricted:
             wanted = 0.3 * goal / left if left > goal else 1.0  # 0.3: share of the goal; safeguard
             close = 0.1 * enough if last else enough  # 0.1: share; safeguard
             share = _share(max(wanted, _WASTED * changed))
-            shift += polish_on_columns(model, self.form, new, self.spread, slope, close, share)
-            if last and self._price(model.slope, new) <= 1.8 * goal:  # 1.8 as above
+            if self.design.sparse or size > _GRAM_COLUMNS:
+                shift += polish_on_columns(model, self.form, new, self.spread, slope, close, share)
+            else:
+                shift += polish_on_gram(model, self.form, new, slope, close)
+            if last and self._price(self._slope(model.q), new) <= 1.8 * goal:  # 1.8 as above
                 break
             sweeps = _SWEEPS
         return new, shift
