@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 import minimand as mm
 from minimand.estimators.labelers.tokens import learn
@@ -149,7 +150,7 @@ def rows(page: Tables, name: str, model: Any, train: Any, held: Any, peer: Any) 
     if name != "crf":
         return
     begun = time.perf_counter()
-    learn(train[0], None)
+    learn(train[0], clone(model))
     matrix, history = time.perf_counter() - begun, model.history_
     page.row(f"{name}: its matrix", "", "", "", "", f"{matrix:.1f}", "", "")
     near = 1e-4 * history.target / model.tol
