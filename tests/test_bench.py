@@ -301,6 +301,18 @@ def test_pages_of_scripts_are_written_row_by_row(monkeypatch, tmp_path, capsys):
     assert "| one | 0.1 |" in capsys.readouterr().out
 
 
+def test_quick_runs_leave_the_stored_pages_alone(monkeypatch, tmp_path):
+    from bench.pages import page
+
+    monkeypatch.setattr(page, "HERE", tmp_path)
+    (tmp_path / "results").mkdir()
+    stored = tmp_path / "results" / "cuts.md"
+    for options, written in ((["--quick"], False), ([], True)):
+        monkeypatch.setattr("sys.argv", ["bench", *options])
+        page.Page("cuts", "Cuts", "A line.", ("what",)).row(["one"])
+        assert stored.exists() == written
+
+
 def test_models_of_the_same_objective_have_a_small_gap():
     """scikit-learn's model of every native objective is near the bound of ours."""
     from bench.everyday import data, natives

@@ -28,8 +28,10 @@ class Page:
         parser = argparse.ArgumentParser(prog=f"python -m bench.{name}", description=words)
         parser.add_argument("--quick", action="store_true", help="small sizes")
         parser.add_argument("--repeats", type=int, default=3, help="the best of so many counts")
-        parser.add_argument("--out", type=Path, default=HERE / "results" / f"{name}.md")
+        parser.add_argument("--out", type=Path, help="results/NAME.md; with --quick no file")
         self.options = parser.parse_args()
+        if self.options.out is None and not self.options.quick:
+            self.options.out = HERE / "results" / f"{name}.md"
         small = " Small sizes (`--quick`): not the real benchmark." if self.options.quick else ""
         warning = machine.busy()
         self._lines = [
@@ -47,10 +49,11 @@ class Page:
         print("\n".join(self._lines), flush=True)
 
     def row(self, cells: Iterable[str]) -> None:
-        """Add a row, show it, and write the page."""
+        """Add a row, show it, and write the page (a quick run only where ``--out`` says)."""
         self._lines.append(line(cells))
         print(self._lines[-1], flush=True)
-        self.options.out.write_text("\n".join(self._lines) + "\n", encoding="utf-8")
+        if self.options.out is not None:
+            self.options.out.write_text("\n".join(self._lines) + "\n", encoding="utf-8")
 
     def best(self, calls: dict[str, Callable[[], float]]) -> dict[str, tuple[Lap, float]]:
         """The best lap of every call, and its result; all take turns."""

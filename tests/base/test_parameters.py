@@ -75,6 +75,19 @@ def test_constructors_keep_their_signatures():
         assert sorted(names) == kind._get_param_names()
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: mm.PCA(2, 3), "too many positional"),
+        (lambda: mm.PCA(2, n_components=3), "multiple values for argument 'n_components'"),
+        (lambda: mm.PCA(2, unknown=3), "PCA has no parameter 'unknown'"),
+    ],
+)
+def test_constructors_refuse_what_their_signature_does_not_have(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
 def test_equality():
     assert mm.Huber(1) == mm.Huber(1.0) == mm.Huber()
     assert mm.Huber(1.0) != mm.Huber(2.0)

@@ -33,7 +33,7 @@ def _matrix(values, rng):
 @pytest.mark.parametrize("k", [1, 3, 20, 60])
 @pytest.mark.parametrize("side", [2000, 1])  # all eigenvalues, or Ritz values and a bound
 def test_kernel_bound_is_above_and_value_below(values, k, side, monkeypatch):
-    monkeypatch.setattr(relaxation, "_SIDE", side)
+    monkeypatch.setattr(relaxation, "SIDE", side)
     matrix = _matrix(values, np.random.default_rng(1))
     found = top_of_kernel(matrix, k)
     true = np.sort(values)[::-1][:k].sum()
@@ -48,7 +48,7 @@ def test_kernel_bound_is_above_and_value_below(values, k, side, monkeypatch):
 
 
 def test_ritz_bound_closes_where_eigenvalues_decay(monkeypatch):
-    monkeypatch.setattr(relaxation, "_SIDE", 1)
+    monkeypatch.setattr(relaxation, "SIDE", 1)
     values = 0.5 ** np.arange(300.0)
     found = top_of_kernel(_matrix(values, np.random.default_rng(1)), 5, tol=1e-9)
     assert not found.exact
@@ -57,7 +57,7 @@ def test_ritz_bound_closes_where_eigenvalues_decay(monkeypatch):
 
 def test_random_test_bounds_what_norms_cannot(monkeypatch):
     """A long tail: its trace and its norm are far above its largest eigenvalue."""
-    monkeypatch.setattr(relaxation, "_SIDE", 1)
+    monkeypatch.setattr(relaxation, "SIDE", 1)
     values = np.append([4.0, 3.0, 2.5], np.linspace(1.0, 0.5, 1500))
     found = top_of_kernel(sparse.diags_array(values).tocsr(), 3, tol=1e-6)
     assert not found.certain
@@ -101,7 +101,7 @@ def test_probable_largest_is_above(seed, degree):
 @pytest.mark.parametrize("side", [2000, 1])
 @pytest.mark.parametrize("centred", [True, False])
 def test_rows(shape, form, side, centred, monkeypatch):
-    monkeypatch.setattr(relaxation, "_SIDE", side)
+    monkeypatch.setattr(relaxation, "SIDE", side)
     rng = np.random.default_rng(2)
     X = rng.standard_normal(shape) * (rng.uniform(size=shape) < 0.6) + 0.0
     s = rng.integers(1, 4, shape[0]).astype(float)
@@ -118,7 +118,7 @@ def test_rows_far_from_zero_keep_their_digits(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((200, 5))
     for side in (2000, 1):
-        monkeypatch.setattr(relaxation, "_SIDE", side)
+        monkeypatch.setattr(relaxation, "SIDE", side)
         near, far = (top_of_rows(X + shift, 2).values for shift in (0.0, 1e7))
         assert far == pytest.approx(near, rel=1e-7)
 
@@ -137,7 +137,7 @@ def test_remainder_of_a_factor_is_charged():
 
 @pytest.mark.parametrize("side", [2000, 1])
 def test_weights_and_centring_of_a_kernel(side, monkeypatch):
-    monkeypatch.setattr(relaxation, "_SIDE", side)
+    monkeypatch.setattr(relaxation, "SIDE", side)
     rng = np.random.default_rng(5)
     X = rng.standard_normal((30, 4))
     s = rng.integers(1, 4, 30).astype(float)
@@ -151,7 +151,7 @@ def test_weights_and_centring_of_a_kernel(side, monkeypatch):
 @pytest.mark.parametrize("side", [2000, 1])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_normalised_kernel(side, form, monkeypatch):
-    monkeypatch.setattr(relaxation, "_SIDE", side)
+    monkeypatch.setattr(relaxation, "SIDE", side)
     rng = np.random.default_rng(6)
     K = rng.uniform(size=(40, 40)) * (rng.uniform(size=(40, 40)) < 0.3)
     K = K + K.T + np.eye(40)
@@ -172,7 +172,7 @@ def test_of_no_eigenvalue_everything_is_discarded(side, monkeypatch):
 
     What a factor leaves out may all lie along the mean, which centring takes away.
     """
-    monkeypatch.setattr(relaxation, "_SIDE", side)
+    monkeypatch.setattr(relaxation, "SIDE", side)
     X, rest = np.random.default_rng(4).normal(size=(30, 6)), np.full(30, 0.5)
     whole, plain = float(np.sum((X - X.mean(axis=0)) ** 2)), float(np.sum(X**2))
     for total, least, found in (

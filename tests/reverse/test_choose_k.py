@@ -30,6 +30,12 @@ def test_no_clusters_are_one_cluster():
     assert mm.choose_k(noise, range(1, 6), n_references=8, random_state=0).k == 1
 
 
+def test_a_kernel_that_joins_all_rows_has_its_eigengap_after_one():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    joined = mm.NormalizedCut(2, kernel=mm.RBF(100.0))
+    assert mm.choose_k(X, range(1, 5), "eigengap", estimator=joined, random_state=0).k == 1
+
+
 def test_the_rule_of_one_standard_error():
     gap = object.__new__(criteria.Gap)
     gap.rule = "first"

@@ -210,12 +210,17 @@ def extend_constructor(cls: Any, shared: Mapping[str, Any]) -> None:
         for name, default in shared.items()
     ]
     signature = own.replace(parameters=params)
+    places = [p.name for p in params if p.kind is p.POSITIONAL_OR_KEYWORD]
+    defaults = {p.name: p.default for p in params if p.default is not p.empty}
 
     @wraps(init)
     def construct(*args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        store_arguments(args[0], bound.arguments)
+        placed = dict(zip(places, args))
+        arguments = {**defaults, **placed, **kwargs}
+        twice = not placed.keys().isdisjoint(kwargs)
+        if twice or len(args) > len(places) or arguments.keys() != signature.parameters.keys():
+            signature.bind(*args, **kwargs)  # raises Python's own sentence
+        store_arguments(args[0], arguments)
 
     construct.__signature__ = signature  # type: ignore[attr-defined]
     cls.__init__ = construct

@@ -11,6 +11,7 @@ from ..estimators.base import Estimator
 from ..estimators.hard_margin import HardMargin
 from ..estimators.labelers.base import Labeler
 from ..estimators.settings import check_real
+from ..reverse.cuts.graph_classifier import GraphClassifier
 from ..solvers import Control
 from ..solvers.nested.joint_scale import Scaled
 from ..solvers.nested.scale_search import minimise_jointly, null_of
@@ -40,7 +41,7 @@ def certify(
 
     Parameters
     ----------
-    model : a fitted `Regressor`, `Classifier` or `Ranker`, or a fitted scikit-learn
+    model : a fitted `Regressor`, `Classifier`, `Ranker` or `GraphClassifier`, or scikit-learn's
         LinearRegression, Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV,
         LassoLarsIC, MultiTaskLasso, MultiTaskElasticNet, MultiTaskLassoCV, MultiTaskElasticNetCV,
         LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor,
@@ -119,6 +120,9 @@ def certify(
         return certify_labeler(model, X, y, sample_weight, edges, against, max_seconds)
     if isinstance(model, HardMargin):
         return model.judged(X, y)[1]
+    if isinstance(model, GraphClassifier):
+        inner = Given(*model.problem_of(X, y, sample_weight), None)
+        return model.worded(examine(model.classifier_, inner, against, max_seconds).certificate)
     if isinstance(model, Estimator):
         given = given._replace(y=model._with_groups(y, groups))
     if scikit_learn.has_joint_scale(model):
@@ -157,7 +161,7 @@ def _check_call(
         if X is not None and clusterings.needs_no_y(model):
             raise TypeError(clusterings.refusal_of(model))
         raise TypeError("certify needs X and y, or batches=… that yields them.")
-    if _is_labeler(model) and offset is not None:
+    if (_is_labeler(model) or isinstance(model, GraphClassifier)) and offset is not None:
         raise ValueError(f"{type(model).__name__} takes no offset: leave it out.")
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)

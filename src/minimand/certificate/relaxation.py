@@ -28,7 +28,7 @@ from .centred import column_matrix, mean_of, row_matrix, rows_operator, scaled_s
 from .deflated import proved_top
 from .ritz import Above, Operator, Ritz, bounded_above, krylov, of_usual_size
 
-_SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
+SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
 _FEW = 4  # one in so many vectors at most: more are not proved but computed; safeguard
 _CLOSE = 1e-10  # share of the trace that a proof may leave open instead of eigenvalues; safeguard
 _STEPS = 30  # block products of a Krylov space; safeguard
@@ -114,7 +114,7 @@ def top_of_rows(
     n, d = design.shape
     s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     charge = 0.0 if remainder is None else float(s @ remainder)
-    if min(n, d) > _SIDE:
+    if min(n, d) > SIDE:
         operator = rows_operator(design, s, mean_of(design, s, centred))
         found = _top_of_operator(operator, k, tol, random_state, threads=not design.sparse)
     else:
@@ -161,7 +161,7 @@ def top_of_kernel(
     n = K.shape[0]
     s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     root = np.sqrt(s)
-    if n <= _SIDE:
+    if n <= SIDE:
         square = _dense(K)
         if centred:
             means = square @ (s / s.sum())
@@ -213,7 +213,7 @@ def top_of_normalised(
     degrees = np.asarray(K @ s, dtype=float)
     scale = np.sqrt(s / degrees)
     trace = float(scale**2 @ np.asarray(K.diagonal(), dtype=float))
-    if n <= _SIDE:
+    if n <= SIDE:
         if sparse.issparse(K):
             square = _dense(sparse.diags_array(scale) @ K @ sparse.diags_array(scale))
         else:

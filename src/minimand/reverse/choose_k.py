@@ -93,7 +93,7 @@ def choose_k(
         ``n_references`` sets of uniform points in the box of the data along its principal axes, and
         takes the least k with :math:`\text{gap}(k) \ge \text{gap}(k + 1) - s_{k+1}`, where
         :math:`s_k` is the standard deviation times :math:`\sqrt{1 + 1/B}` (Tibshirani, Walther and
-        Hastie). It is the only one that can say k = 1. "silhouette" takes the largest mean
+        Hastie). It can say k = 1, as "eigengap" can. "silhouette" takes the largest mean
         silhouette. "eigengap" takes the largest fall :math:`\lambda_k - \lambda_{k+1}` of the
         eigenvalues of the normalised affinities, and needs no clustering. "certificate" takes the
         largest k ≥ 2 whose clustering is proved optimal, as well-separated clusters are; if none is

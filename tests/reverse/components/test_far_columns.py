@@ -65,7 +65,7 @@ def test_dense_rows_and_weights(method, offset):
 
 
 def test_bounds_by_products_of_sparse_rows(monkeypatch):
-    monkeypatch.setattr(relaxation, "_SIDE", 10)
+    monkeypatch.setattr(relaxation, "SIDE", 10)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(40, 45)) * (rng.random((40, 45)) < 0.1)
     X[:, 0] = 1e7 + rng.normal(size=40)

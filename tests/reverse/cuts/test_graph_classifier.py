@@ -1,5 +1,7 @@
 """Labels that spread: the closed form, the certificate, and what unlabelled rows are good for."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -142,3 +144,28 @@ def test_callbacks_of_both_kinds_hear_of_it():
     model.set_callbacks(heard).fit(X, y)
     assert len(seen) >= 1
     assert heard.ends == len(seen) + 1  # and the fit itself
+
+
+@pytest.mark.parametrize("kernel", ["neighbors", mm.RBF(0.3)])
+def test_labels_that_spread_are_certified_anew(kernel):
+    """Also those of a stopped fit, whose gap is then its distance from the optimum."""
+    y, weights = few_labels(4), np.linspace(0.5, 2.0, 200)
+    model = mm.GraphClassifier(kernel=kernel).fit(X, y, sample_weight=weights)
+    again = mm.certify(model, X, y, sample_weight=weights)
+    assert again.objective == model.certificate_.objective
+    assert again.primal == pytest.approx(model.certificate_.primal)
+    assert 0 <= again.relative <= 1e-6
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        early = mm.GraphClassifier(kernel=kernel, callbacks=[lambda state: mm.STOP]).fit(X, y)
+    best = mm.GraphClassifier(kernel=kernel).fit(X, y).certificate_
+    found = mm.certify(early, X, y)
+    assert found.primal == pytest.approx(early.certificate_.primal)
+    assert found.dual <= best.primal <= found.primal * (1 + 1e-6)
+    assert found.dual >= (1 - 1e-3) * best.dual
+    with pytest.raises(ValueError, match="X has 5 rows"):
+        mm.certify(model, X[:5], y[:5])
+    with pytest.raises(ValueError, match="y must have labels at the rows"):
+        mm.certify(model, X, few_labels(5))
+    with pytest.raises(ValueError, match="takes no offset"):
+        mm.certify(model, X, y, offset=np.ones(200))

@@ -281,3 +281,17 @@ def test_new_rows_without_affinity_are_refused():
         assert len(answer(far[:3])) == 3
         with pytest.raises(ValueError, match="row 3 of X has no affinity to any row of the fit"):
             answer(far)
+
+
+@pytest.mark.parametrize(
+    ("n", "init"), [(2200, "spectral"), (2200, "k-means++"), (4100, "spectral")]
+)
+def test_a_cut_is_certified_anew_as_well_as_by_its_fit(n, init):
+    """Both bounds begin with about the same eigenvectors: of the graph, or of a coarser one."""
+    X, _ = make_blobs(n, centers=8, n_features=2, cluster_std=3.0, random_state=0)
+    model = mm.NormalizedCut(8, init=init, random_state=0).fit(X)
+    again = mm.certify(model, X)
+    assert again.primal == pytest.approx(model.inertia_)
+    assert again.dual >= (1 - 1e-3) * model.certificate_.dual
+    if (n, init) == (2200, "spectral"):
+        assert again.dual > 0

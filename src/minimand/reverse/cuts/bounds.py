@@ -14,22 +14,30 @@ from ...certificate.relaxation import TopSum, top_of_normalised
 from .coarsening import LARGE
 
 _SHARE = 0.05  # of the cut, to which its bound is accurate; safeguard: more digits take longer
-_WORTH = 0.15  # of the cut, below which a bound is not looked for; safeguard: it costs some seconds
+WORTH = 0.15  # of the cut, below which a bound is not looked for; safeguard: it costs some seconds
 _STEPS = 12  # of the lazy walk; safeguard: these take some tenths of a second for 50000 nodes
 
 
-def of_cut(matrix: Any, weights: Array, k: int, value: float, near: Array | None) -> TopSum | None:
+def of_cut(
+    matrix: Any,
+    weights: Array,
+    k: int,
+    value: float,
+    near: Array | None,
+    *,
+    worth: float = WORTH,
+) -> TopSum | None:
     """The k largest eigenvalues of a normalised graph; None if they cannot say anything.
 
     ``near`` are columns close to the eigenvectors, of a large graph only about so. Their Rayleigh
     quotients are below the eigenvalues, so that no bound by eigenvalues is above k less their sum.
-    Where that is next to nothing of the ``value`` of a cut, nothing is computed.
+    Where that is below the share ``worth`` of the ``value`` of a cut, nothing is computed.
     """
     tol = _SHARE * value / k
     if near is not None and matrix.shape[0] > LARGE:
         near = _smoothed(matrix, weights, near)
         most = k - float(np.linalg.eigvalsh(_quotients(matrix, weights, near))[-k:].sum())
-        if most < _WORTH * value:
+        if most < worth * value:
             return None
     return top_of_normalised(matrix, k, weights=weights, tol=tol, start=near)
 

@@ -153,32 +153,53 @@ class GraphClassifier(NamesParameters, CallbackSupportMixin, ClassifierMixin, Su
             raise ValueError(f"spread must be below 1, not {self.spread!r}.")
         affinity = affinity_of(self.kernel, self.memory)
         X = affinity.read(self, X, reset=True)
-        n = int(_num_samples(X))
-        labels, known = _known_labels(y, n)
-        weights = check_weights(sample_weight, n)
-        if weights is not None:
-            known &= weights > 0
-        rows = _checked(labels, known)
+        labels, rows, own = _labelled(y, int(_num_samples(X)), sample_weight)
         self._affinity = affinity.fitted(X)
-        self._spread = spread
+        self._spread, self._labelled_rows = spread, rows
         self._columns = spread_from(self._affinity.matrix, spread, rows)
-        square = self._columns[rows]
-        own = None if weights is None else weights[rows]
         given = [c for c in self.callbacks or () if not is_sklearn_callback(c)]
         with stoppable(self), Relay(self, X, y) as relay:
             inner = self._inner([*given, *relay.to(lambda state: {})])
             self.classifier_ = inner
-            as_far_as_it_came(inner.fit, 0.5 * (square + square.T), labels[rows], sample_weight=own)
+            as_far_as_it_came(inner.fit, self._square(), labels, sample_weight=own)
             self._store(inner)
         return self
 
     def _store(self, inner: Classifier) -> None:
         self.classes_ = inner.classes_
         self.transduction_ = inner.predict(self._columns)
-        found = inner.certificate_
-        words = found.objective.replace("‖f‖²", "gᵀ(Λ − aK)g/mean Λ").replace("f(x)", "g(x)")
-        self.certificate_ = replace(found, objective=f"{words}, a = {self._spread:g}")
+        self.certificate_ = self.worded(inner.certificate_)
         self.n_iter_, self.history_ = inner.n_iter_, inner.history_
+
+    def _square(self) -> Array:
+        """The kernel (Λ − aK)⁻¹ among the labelled rows, symmetric to the last bit."""
+        square = self._columns[self._labelled_rows]
+        return np.asarray(0.5 * (square + square.T))
+
+    def problem_of(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None
+    ) -> tuple[Array, AnyArray, Array | None]:
+        """What ``classifier_`` was fitted on, from the data of the fit: kernel, labels, weights."""
+        check_is_fitted(self, "classes_")
+        X = self._affinity.read(self, X, reset=False)
+        n, fitted = int(_num_samples(X)), len(self._columns)
+        if n != fitted:
+            raise ValueError(
+                f"X has {counted(n, 'row')}, but this GraphClassifier was fitted on {fitted}: pass "
+                "the data it was fitted on."
+            )
+        labels, rows, own = _labelled(y, n, sample_weight)
+        if not np.array_equal(rows, self._labelled_rows):
+            raise ValueError(
+                "y must have labels at the rows that had one in the fit: pass the y it was fitted "
+                "on, with −1 for rows without a label."
+            )
+        return self._square(), labels, own
+
+    def worded(self, found: Certificate) -> Certificate:
+        """A certificate of ``classifier_`` with the objective in terms of the graph."""
+        words = found.objective.replace("‖f‖²", "gᵀ(Λ − aK)g/mean Λ").replace("f(x)", "g(x)")
+        return replace(found, objective=f"{words}, a = {self._spread:g}")
 
     def _rows(self, X: ArrayLike) -> Array:
         """Values of the kernel (Λ − aK)⁻¹, extended to new rows, with the labelled rows."""
@@ -226,6 +247,18 @@ class GraphClassifier(NamesParameters, CallbackSupportMixin, ClassifierMixin, Su
         return tags
 
 
+def _labelled(
+    y: ArrayLike, n: int, sample_weight: ArrayLike
+) -> tuple[AnyArray, AnyArray, Array | None]:
+    """The labels, the rows that have them and a positive weight, and their weights."""
+    labels, known = _known_labels(y, n)
+    weights = check_weights(sample_weight, n)
+    if weights is not None:
+        known &= weights > 0
+    rows = _checked(labels, known)
+    return labels[rows], rows, None if weights is None else weights[rows]
+
+
 def _known_labels(y: ArrayLike, n: int) -> tuple[AnyArray, BoolArray]:
     """Y as an array, and which rows have a label."""
     if y is None:
@@ -238,7 +271,7 @@ def _known_labels(y: ArrayLike, n: int) -> tuple[AnyArray, BoolArray]:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected: pass y.ravel().",
             DataConversionWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         labels = labels[:, 0]
     if labels.shape != (n,):

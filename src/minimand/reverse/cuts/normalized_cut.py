@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ..._base.typing import Array, ArrayLike, BoolArray, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate, Kind
+from ...certificate.relaxation import SIDE
 from ...kernels import REGISTRY, Kernel, Precomputed
 from ..base import Course, Limits, warn_of_duplicates
 from ..components.conversions import kernel_from_reverse
@@ -18,9 +19,10 @@ from ..rows import refuse_rows_apart, row_weights
 from .affinities import affinity_of
 from .alternation import Clusters, Task
 from .base import KernelClusters
-from .bounds import of_cut
+from .bounds import WORTH, of_cut
 from .checks import check_clusters
 from .pairs import DensePairs, SparsePairs
+from .starts import note_eigenvectors
 
 _FORMULA = "Σ cut(cluster, others)/vol(cluster)"
 _ALIKE = 1e-12  # of sums of affinities, relative; safeguard: n·eps is their rounding, none cancel
@@ -241,8 +243,12 @@ class CutBound(NamedTuple):
     certain: bool = True  # False if it rests on random vectors; see `Certificate`
 
 
-def cut_bound(task: Task, value: float, weights: Array) -> CutBound:
-    """A lower bound of all cuts, by eigenvalues."""
+def cut_bound(task: Task, value: float, weights: Array, *, worth: float = WORTH) -> CutBound:
+    """A lower bound of all cuts, by eigenvalues; 0 if that is sure to be below worth·value.
+
+    Of a graph whose eigenvalues are not all computed it begins with eigenvectors, those of the
+    spectral start: from random columns it ends further from the eigenvalues.
+    """
     rounding = 16 * float(np.finfo(float).eps) * task.n_clusters
     if value == 0 or task.n_clusters == 1:
         return CutBound("global", 0.0, rounding)  # no cut is negative
@@ -253,8 +259,11 @@ def cut_bound(task: Task, value: float, weights: Array) -> CutBound:
     matrix, s = task.pairs.values, weights
     if not kept.all():
         matrix, s = matrix[kept][:, kept], weights[kept]
+    if "eigenvectors" not in task.notes and matrix.shape[0] > SIDE:
+        note_eigenvectors(task)
     near = task.notes.get("eigenvectors")
-    top = of_cut(matrix, s, task.n_clusters, value, None if near is None else near[kept])
+    near = None if near is None else near[kept]
+    top = of_cut(matrix, s, task.n_clusters, value, near, worth=worth)
     if top is None:
         return CutBound("relaxation", 0.0, rounding)
     return CutBound("relaxation", min(top.discarded, value), top.rounding, top.certain)

@@ -17,7 +17,7 @@ from scipy import sparse
 from ..._base.typing import Array, IntArray
 from ..._base.watch import StoppedError, watching
 from .alternation import Task, clusters_of, seeded, settled
-from .coarsening import LARGE, levels_of
+from .coarsening import LARGE, Level, levels_of
 from .pairs import FactorPairs, SparsePairs
 
 _TRIES = 5  # k-means++ starts in the eigenvectors; measured: two moons, rings, digits need two
@@ -78,23 +78,50 @@ def in_few_groups(task: Task, part: IntArray) -> IntArray | None:
 
 def _from_coarse(task: Task, rng: Any) -> IntArray:
     """A cut of a small graph, improved on finer and finer ones."""
+    k = task.n_clusters
+    finer, small = _coarse(task, rng)
+    start = next(spectral_starts(small, rng, normalised=True))
+    labels = settled(small, start, _STEPS).labels
+    for level in reversed(finer):
+        assert level.joined is not None
+        labels = labels[level.joined]
+        if level is not finer[0]:  # the search itself improves the cut of the whole graph
+            labels = settled(_graph_task(level.matrix, level.volumes, k), labels, _STEPS).labels
+    _note_coarse(task, finer, small)
+    return labels
+
+
+def _coarse(task: Task, rng: Any) -> tuple[list[Level], Task]:
+    """The graph and coarser ones, and the cut of the coarsest as a task."""
     matrix, k = task.pairs.values, task.n_clusters  # type: ignore[attr-defined]
     if not (task.coefs == 1.0).all():
         side = sparse.diags_array(task.coefs)
         matrix = sparse.csr_array(side @ matrix @ side)
     *finer, last = levels_of(matrix, task.weights, k, rng)
-    small = _graph_task(last.matrix, last.volumes, k)
-    start = next(spectral_starts(small, rng, normalised=True))
-    labels = settled(small, start, _STEPS).labels
-    whole = np.arange(last.volumes.size)  # the node of the smallest graph in which each node is
+    return finer, _graph_task(last.matrix, last.volumes, k)
+
+
+def _note_coarse(task: Task, finer: list[Level], small: Task) -> None:
+    """Note the eigenvectors of the coarsest graph as those of the whole one, about."""
+    near = small.notes["eigenvectors"] / np.sqrt(small.weights)[:, None]
     for level in reversed(finer):
-        assert level.joined is not None
-        labels, whole = labels[level.joined], whole[level.joined]
-        if level is not finer[0]:  # the search itself improves the cut of the whole graph
-            labels = settled(_graph_task(level.matrix, level.volumes, k), labels, _STEPS).labels
-    near = small.notes["eigenvectors"] / np.sqrt(last.volumes)[:, None]
-    task.notes["eigenvectors"] = near[whole] * np.sqrt(task.weights)[:, None]
-    return labels
+        near = near[level.joined]
+    task.notes["eigenvectors"] = near * np.sqrt(task.weights)[:, None]
+
+
+def note_eigenvectors(task: Task) -> None:
+    """Note about the top eigenvectors of a cut, as its spectral start does, if there is time."""
+    rng = np.random.RandomState(0)
+    try:
+        with watching(hears=True):
+            if isinstance(task.pairs, SparsePairs) and task.pairs.n > LARGE:
+                finer, small = _coarse(task, rng)
+                embedding(small, rng, normalised=True)
+                _note_coarse(task, finer, small)
+            else:
+                embedding(task, rng, normalised=True)
+    except StoppedError:  # a bound is found without them, though a weaker one
+        pass
 
 
 def _graph_task(matrix: Any, volumes: Array, k: int) -> Task:

@@ -152,7 +152,7 @@ def of_cut(
     weights = row_weights(sample_weight, labels.size)
     task = cut_task(matrix, weights, k)
     primal = cut_value(clusters_of(task, np.asarray(labels, dtype=np.int64)), task.coefs)
-    kind, bound, rounding, certain = cut_bound(task, primal, weights)
+    kind, bound, rounding, certain = cut_bound(task, primal, weights, worth=0.0)
     if thorough and kind != "global":
         kept = task.weights > 0
         if int(kept.sum()) > _LARGE_CUT:
