@@ -23,10 +23,10 @@ _PRODUCTS = 60  # CG products of a step; safeguard
 _MANY = (
     4  # inverse share of a design's numbers, from which the rows of columns are copied; safeguard
 )
-# Measured on seven dense problems (200×1500 to 3000×1000; logistic, squared hinge, Poisson, Huber):
-_FEW_COLUMNS = 200  # columns of a dense Gram that is formed at once; 100 to 400 are alike
-_MOSTLY = 1.5  # columns for one of the support, up to which it is, too; 1.1 is alike, 1.9 slower
-_NEAR = 0.95  # share of l1, from which a coefficient may become nonzero; 0.8 to 0.97 are alike
+# The next three on seven dense problems, 200×1500 to 3000×1000, with four losses:
+_FEW_COLUMNS = 200  # columns of a dense Gram that is formed at once; measured: 100 to 400 alike
+_MOSTLY = 1.5  # columns for one of the support, up to which it is; measured: 1.9 is slower
+_NEAR = 0.95  # share of l1 at which a zero may move; measured: 0.8 to 0.97 alike
 _FAR = 1e6  # square of a mean over the variance of its column; safeguard
 _NOTHING = np.zeros(0)
 
