@@ -233,7 +233,7 @@ X0, Y0, E0 = _data(TREE, n=2)
         ({"loss": "max_margin", "cost": [[0, -1], [1, 0]]}, (X0, Y0, E0), "cost must be"),
         ({}, (X0, Y0, E0[:1]), "X and edges must hold the same graphs"),
         ({}, (X0, Y0[:1], E0), "X and y must hold the same"),
-        ({}, (X0, Y0), r"X\[0\] has no edges"),
+        ({}, (X0, Y0), r"X\[0\] comes without edges"),
         ({}, (X0, Y0, [[(0, 9)], []]), r"edges\[0\] names node 9"),
         ({}, (X0, Y0, [[(0, -1)], []]), r"edges\[0\] names node -1"),
         ({}, (X0, Y0, [[(1, 1)], []]), "joins node 1 to itself"),

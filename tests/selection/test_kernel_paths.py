@@ -89,6 +89,22 @@ def test_lists_and_frames_of_kernel_values():
         mm.Tuned(mm.Regressor(features=mm.Precomputed()), cv=3).fit(X, Y)
 
 
+@pytest.mark.parametrize("kernel", [mm.RBF("median"), mm.RBF(1.0).center()], ids=repr)
+def test_leaving_one_out_keeps_what_a_kernel_takes_from_all_rows(kernel):
+    """The formula needs no refit: it equals fits without one row on the kernel of all rows."""
+    bound, alphas = kernel.bind(X), [1e-1, 1e-3]
+    found = mm.Tuned(mm.Regressor(features=kernel), alphas=alphas, cv="loo").fit(X, Y)
+    gram = bound(X)
+    others = ~np.eye(80, dtype=bool)
+    for alpha, score in zip(alphas, found.cv_results_["mean_test_score"]):
+        machine = mm.Regressor(alpha=alpha, features=mm.Precomputed(), tol=1e-12)
+        left = [
+            machine.fit(gram[np.ix_(rest, rest)], Y[rest]).predict(gram[i : i + 1, rest])[0]
+            for i, rest in enumerate(others)
+        ]
+        assert score == pytest.approx(-0.5 * np.mean((Y - left) ** 2), rel=1e-6)
+
+
 @pytest.mark.parametrize("kernel", [KERNEL, mm.RBF("median"), mm.RBF(1.0).center()], ids=repr)
 @pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
 def test_folds_are_fits_of_their_own(kernel, scoring):

@@ -63,7 +63,8 @@ class KernelDesign(Design):
     @property
     def width(self) -> int:
         """Numbers that a kernel value reads."""
-        first = next(iter(getattr(self.inputs, "parts", (self.inputs,))))
+        parts = getattr(self.inputs, "parts", None)  # of a sum; counts of parts are one thing
+        first = parts[0] if isinstance(parts, tuple) else self.inputs
         shape = getattr(first, "shape", (0, 1))
         return int(shape[1]) if len(shape) > 1 else 1
 

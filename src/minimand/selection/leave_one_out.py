@@ -23,7 +23,6 @@ from .._base.threads import one_blas_thread
 from .._base.typing import Array, IntArray
 from ..estimators import Regressor
 from ..features import Nystrom, PivotedCholesky
-from ..kernels import REGISTRY as KERNELS
 from ..kernels import Kernel
 from ..problem.objective import Meter, Objective
 from ..solvers.smooth.closed_form import ridge_path
@@ -64,13 +63,14 @@ def _is_fixed(features: Any) -> bool:
 
 
 def _is_kernel(estimator: Any) -> bool:
-    """Whether the features are a kernel that does not depend on the samples, or the whole of it.
+    """Whether the features are a kernel, and the factor of its matrix is complete.
 
-    Landmarks of `Nystrom` count as given: they are those of all samples, whatever y is.
+    What is taken from the samples counts as given, since it is the same whatever y is: a bandwidth
+    such as "median", the means of a centred kernel, the landmarks of `Nystrom`.
     """
     if isinstance(estimator.features, Nystrom):
-        return not KERNELS.get(estimator.features.kernel).unbound
-    if not isinstance(estimator.features, str | Kernel) or KERNELS.get(estimator.features).unbound:
+        return True
+    if not isinstance(estimator.features, str | Kernel):
         return False
     mapped = estimator.__dict__.get("features_")
     return isinstance(mapped, PivotedCholesky) and mapped.complete

@@ -113,3 +113,18 @@ def test_weights_are_copies():
         weighted = model.fit(TEXTS, Y, weights).decision_function(TEXTS)
         repeated = model.fit(copies, np.repeat(Y, weights)).decision_function(TEXTS)
         np.testing.assert_allclose(weighted, repeated, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_texts_in_a_column_of_a_frame(loss):
+    """The kernel of one column of texts is that of the texts."""
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcd"), 12)) for _ in range(150)]
+    y = [text.count("ab") > 0 for text in texts]
+    frame = pd.DataFrame({"text": texts, "length": 12.0})
+    inside = mm.Classifier(loss, features=mm.Spectrum(3).on("text"), tol=1e-8).fit(frame, y)
+    alone = mm.Classifier(loss, features=mm.Spectrum(3), tol=1e-8).fit(texts, y)
+    assert inside.certificate_.relative <= 1e-8
+    np.testing.assert_allclose(
+        inside.decision_function(frame), alone.decision_function(texts), atol=0.01
+    )

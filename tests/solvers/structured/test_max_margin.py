@@ -1,5 +1,7 @@
 """Max-margin training of chains: its weights mean what the chain problem says, and its laws."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -129,3 +131,24 @@ def test_features_in_other_units_and_a_tiny_penalty_are_no_obstacle(alpha):
     problem = ChainProblem(as_design(X), offsets, labels, 3, np.full(60, 1 / 60), l2=alpha)
     found = train_max_margin(problem, Control(tol=1e-4, max_seconds=20))
     assert found.converged
+
+
+def test_a_small_alpha_is_no_reason_to_give_up():
+    """For hundreds of rounds no model is better than w = 0, but the bound rises in each of them."""
+    rng = np.random.default_rng(0)
+    X, y = [rng.normal(size=(12, 2))], [rng.integers(0, 5, 12)]
+    model = mm.SequenceLabeler("max_margin", alpha=1e-5).fit(X, y)
+    assert model.certificate_.relative <= 1e-4
+    assert model.certificate_.primal < 0.999 * 12  # w = 0 pays 12
+
+
+def test_pairs_that_have_no_weight_have_none():
+    """Sums of multipliers left 1e-13 there, and `certify` took it for a model of other data."""
+    rng = np.random.default_rng(0)
+    X, y = [rng.normal(size=(3, 2)) for _ in range(3)], [[0, 1, 2], [2, 2, 0], [2, 1, 0]]
+    model = mm.SequenceLabeler("max_margin", alpha=0.01, weights="observed").fit(X, y)
+    seen = {(a, b) for labels in y for a, b in itertools.pairwise(labels)}
+    assert all(
+        (model.transitions_[a, b] != 0) <= ((a, b) in seen) for a in range(3) for b in range(3)
+    )
+    assert mm.certify(model, X, y).relative <= 1e-4

@@ -30,7 +30,10 @@ def columns_from(X: Any, n_samples: int, n_columns: int | None = None) -> Any:
             f"{counted(n_samples, 'sample')}."
         )
     if X.shape[1] == 0:
-        raise ValueError("features= gives no columns: there is nothing to learn from.")
+        raise ValueError(
+            "features= gives no columns, so there is nothing to learn from: use features that the "
+            "samples have (of texts, parts no longer than they are)."
+        )
     if n_columns is not None and X.shape[1] != n_columns:
         raise ValueError(
             f"features= gives {counted(X.shape[1], 'column')}, but the model was fitted on "

@@ -136,7 +136,8 @@ def check_numbers(y: AnyArray) -> Array:
         numbers = plain(y, np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"y must hold numbers, but it has dtype {y.dtype}: use minimand.Classifier for labels."
+            f"y must hold numbers, but it has dtype {y.dtype}: use minimand.Classifier for labels, "
+            "or code levels that have an order as numbers."
         ) from error
     check_finite(numbers, "y")
     return numbers

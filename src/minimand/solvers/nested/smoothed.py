@@ -147,24 +147,26 @@ def _over_rows(objective: Objective, start: Point, control: Control) -> Iterator
     for _ in range(_ROUNDS):
         smooth = _rounded(objective, width, theta)
         solver = min(_INSIDE, key=lambda one: one.verdict(smooth, control).cost)
-        goal = max(_SHARE * control.target, _LOOSE * judgement.gap)
+        before = min(judgement.gap, objective.scale)  # the gap is infinite until a bound is known
+        goal = max(_SHARE * control.target, _LOOSE * before)
         inner = replace(control, target=goal, callbacks=())
         begin = smooth.point(point.w, point.b)
         for count, found in enumerate(points_of(solver, smooth, begin, inner)):
             point = found.point
             if found.gap <= inner.target or control.expired or count >= _INNER:
                 break
-        judged, before = _judged(objective, smooth, point, judgement), judgement.gap
+        judged = _judged(objective, smooth, point, judgement)
         yield judged
         judgement = judged if judged.beats(judgement) else judgement
         if control.expired:
             return
         theta = smooth.loss.gradient(smooth.scores(point.w, point.b), objective.y)
         # Multipliers also settle at a wider parabola, where a problem is easier.
-        solved = found.gap <= max(inner.target, _ENOUGH * judged.gap)
+        gap = min(judged.gap, objective.scale)
+        solved = found.gap <= max(inner.target, _ENOUGH * gap)
         if not solved:
             width *= _WIDER
-        elif judged.gap > _FAST * before:
+        elif gap > _FAST * before:
             width *= _NARROWER
 
 

@@ -90,6 +90,15 @@ class GraphProblem:
         own = self.n_node_weights
         return w[:own].reshape(self.n_labels, -1), w[own:].reshape(self.n_labels**2, -1)
 
+    def existing(self, w: Array) -> Array:
+        """The vector with zeros in place of weights that the model does not have."""
+        coef, links = self.split(w)
+        if self.present is not None:
+            coef = np.where(self.present, coef, 0.0)
+        if self.present_pairs is not None:
+            links = np.where(self.present_pairs.reshape(-1, 1), links, 0.0)
+        return np.concatenate([coef.ravel(), links.ravel()])
+
     def graphs(self, w: Array) -> Graphs:
         """The scores of nodes and edges."""
         return self.graphs_with(*self.linear_scores(w))

@@ -56,8 +56,9 @@ def _apart(X: Any) -> tuple[list[Any], list[Any]]:
     for place, pair in enumerate(X):
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ValueError(
-                f"X[{place}] has no edges: pass edges=[…] with one (m, 2) array per graph, or "
-                "pairs (nodes, edges) in X."
+                f"X[{place}] comes without edges: pass the features of nodes in X, a row or dict "
+                "each, and edges=[…] with one (m, 2) array of node numbers per graph, or pairs "
+                "(nodes, edges) in X."
             )
         nodes.append(pair[0])
         edges.append(pair[1])

@@ -17,10 +17,10 @@ from ..course import Course, Trained
 from ..graph_problem import GraphProblem, hamming
 from ..own_columns import graph_on_own_columns
 from ..problem import ChainProblem, ChainWeights
-from .rounds import margin_rounds
+from .rounds import Judged, margin_rounds
 
-_PATIENCE = 30  # rounds without progress, after which only rounding is left; safeguard
-_PROGRESS = 0.99  # factor of the gap that counts as progress; safeguard
+_PATIENCE = 100  # rounds without progress, after which only rounding is left; safeguard
+_PROGRESS = 0.01  # share by which the gap falls, or the bound rises, in progress; safeguard
 
 
 def train_max_margin(
@@ -47,15 +47,25 @@ def train_graph_margin(
     rounds = margin_rounds(graphs, None if start is None else own.of_graph(whole, start))
     judged = next(rounds)  # at w = 0
     course = Course(graphs, control, "max_margin", judged.primal)
-    least, idle = judged.gap, 0
+    before, idle = judged, 0
     with course.watched():
         while not course.record(judged.primal, judged.gap) and idle < _PATIENCE:
             judged = next(rounds)
-            idle = idle + 1 if judged.gap > _PROGRESS * least else 0
-            least = least if idle else judged.gap
+            idle = 0 if _has_advanced(before, judged) else idle + 1
+            before = before if idle else judged
     rounding = 4 * EPS * (judged.size + judged.primal)
-    w = own.whole_graph(graphs, judged.w)
+    w = own.whole_graph(graphs, graphs.existing(judged.w))
     return course.trained(w, judged.primal, judged.gap, rounding)
+
+
+def _has_advanced(before: Judged, judged: Judged) -> bool:
+    """Whether the gap has fallen, or the bound has risen from almost nothing.
+
+    With a small alpha many rounds pass before any model is better than w = 0, while the bound rises
+    in each of them.
+    """
+    fallen = judged.gap <= (1.0 - _PROGRESS) * before.gap
+    return fallen or judged.dual - before.dual > _PROGRESS * abs(before.dual)
 
 
 def refuse_l1(l1: float, l2: float) -> None:
