@@ -129,6 +129,6 @@ def show_choices(pairs: Sequence[tuple[Choice, Choice]], out: TextIO | None = No
         print(_line(texts, widths, left=2), file=out)
     print(
         "The same folds and grid for both; by held-out squared error and by log loss. Each library "
-        "at its own default tolerance.",
+        "at its own default tolerance, so that neighbours on the grid may change places.",
         file=out,
     )
