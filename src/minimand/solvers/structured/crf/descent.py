@@ -71,7 +71,7 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
     memory = LimitedMemory(most, point.w.size, rounded=model.direct)
     metric: Metric | None = None
     newton = _Newton(model, course)
-    refresh, iteration, slow = 0, 0, False
+    refresh, iteration, slow, lost = 0, 0, False, False
     while True:
         yield point
         if metric is None or iteration == refresh:
@@ -80,7 +80,7 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
             memory.fit(metric)
             refresh = max(4, (3 if metric.sound else 2) * iteration)  # it changes ever more slowly
         near = point.gap <= _NEAR * course.scale and metric.close
-        new, curved = None, model.curved and (near or (problem.l1 > 0 and slow))
+        new, curved = None, model.curved and (near or lost or (problem.l1 > 0 and slow))
         if curved:
             scored = point = _with_scores(model, point)
             new = newton.step(scored, metric)
@@ -92,7 +92,9 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
         if new is None:
             return
         memory.learn(new.w - point.w, _change(point, new), metric)
-        slow = slow or point.primal - new.primal <= _SLOW * abs(point.primal)
+        gain = point.primal - new.primal
+        slow = slow or gain <= _SLOW * abs(point.primal)
+        lost = lost or gain <= new.rounding  # then the gap alone tells where to go
         point = new
         iteration += 1
 
