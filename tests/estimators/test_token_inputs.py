@@ -221,7 +221,6 @@ PARAMETERS = {
         "edge_features must be None, 'later', 'both', or",
     ),
     "edges by number": ({"edge_features": 3}, "edge_features must be None, 'later', .* not 3"),
-    "edges of a perceptron": ({"loss": "perceptron", "edge_features": "later"}, "leave it out"),
     "failing edges": (
         {"edge_features": lambda x: x[:, [99]]},
         "edge_features raised IndexError for sequence 0 with 1 step .* numeric rows",
@@ -267,7 +266,6 @@ def test_parameters_of_crfsuite_are_translated(labeler, units):
     ("params", "words"),
     [
         ({"penalty": "l1"}, "partial_fit takes penalty='l2' or 'no_penalty', as"),
-        ({"edge_features": "later"}, "partial_fit takes no edge_features"),
         ({"weights": "observed"}, "partial_fit takes weights='all', as"),
         ({"transitions": [("a", "b")]}, "partial_fit takes transitions='full', as"),
     ],

@@ -181,8 +181,8 @@ def search(
 
     Φ(t) = P(w + t·step) is convex, so a bracket of the root of Φ' is safe. The first trial is t = 1
     or, to ``measure`` the length of a step that may be far too long, where a parabola with the
-    curvature along it has its minimum. A ``loose`` search ends sooner. Gains below the rounding of P
-    count, too: where columns have large units, they are what closes the gap.
+    curvature along it has its minimum. A ``loose`` search ends sooner. Gains below the rounding
+    of P count, too: where columns have large units, they are what closes the gap.
     """
     if point.problem.l1:
         return search_orthant(model, point, step)
