@@ -151,6 +151,18 @@ def test_a_ball_that_holds_nothing_back(loss):
     assert float(np.linalg.norm(small.coef_)) < 29
 
 
+@pytest.mark.parametrize("seed", [40, 49, 61, 97])
+def test_a_model_on_the_sphere_up_to_rounding_has_a_gap(seed):
+    """Its norm is a last place above the radius, if it is summed in another way."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(12, 3))
+    y = rows[:, 0] + 0.1 * rng.normal(size=12)
+    ball = mm.L2Ball(0.3)
+    model = mm.Regressor("epsilon_insensitive", ball, features=mm.Linear()).fit(rows, y)
+    assert model.certificate_.relative <= 1e-6
+    assert float(np.linalg.norm(model.coef_)) == pytest.approx(0.3)
+
+
 @pytest.mark.parametrize("rank", [1, 2, 5])
 @pytest.mark.parametrize("penalty", [mm.L21(by="output"), mm.L21(by="output") + mm.L2()])
 def test_a_cut_factor_is_charged_to_a_norm(rank, penalty):
