@@ -71,11 +71,9 @@ class _Classes(NamedTuple):
         if not np.isfinite(plane.margins).all():
             return False
         noise = EPS * (self.scaling.scale.size**0.5 + 4.0)
-        for rows, x in self.design.blocks():
-            parts = np.asarray(abs(x) @ np.abs(plane.w)) + abs(plane.b)
-            if not (plane.margins[rows] > noise * parts).all():
-                return False
-        return True
+        size = np.abs(plane.w)
+        parts = self.design.map_rows(lambda x: np.asarray(abs(x) @ size)) + abs(plane.b)
+        return bool((plane.margins > noise * parts).all())
 
     def witness(self, rows: IntArray, weights: Array) -> Array | None:
         """Weights of all samples that prove that no plane separates; None if they prove nothing.

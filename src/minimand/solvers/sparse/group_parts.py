@@ -149,7 +149,7 @@ class Coefficients(Part):
     @cached_property
     def _matrix(self) -> Any:
         """The columns of the features as a matrix, by rows if it is sparse, else centred."""
-        parts = [part.matrix for part in self.design.blocks()]
+        parts = self.design.gathered_blocks()
         if self.design.sparse:
             return sparse.vstack(parts).tocsr()
         return np.concatenate([np.asarray(part, float) for part in parts]) - self._means
