@@ -83,7 +83,7 @@ def _design(estimator: Any, X: Design, reset: bool) -> Design:
     name = type(X).__name__
     found = X.reduce(lambda x: [(np.shape(x), _is_matrix(x) and all_finite(x))])
     rows = 0
-    for shape, finite in found:
+    for shape, _ in found:
         if len(shape) != 2 or shape[1] != X.shape[1]:
             raise ValueError(
                 f"X is a {name} with {X.shape[1]} columns, but its rows from {rows} on come as a "

@@ -13,6 +13,7 @@ from ...design import Reach, as_design
 from ...losses import OverScores
 from ...losses.analysis.probe_scores import violation
 from ...outputs import Output, PairsOutput, QueriesOutput, columns_of
+from ...penalties.checked import check_bound
 from ...problem.objective import Objective
 from ..settings import Settings
 from .pair_problems import PairProblems
@@ -60,9 +61,13 @@ def build(
     alpha, free = settings.factor, bool(intercept)
     loss = settings.loss
     mass = loss.equal_masses(n) if sample_weight is None else loss.masses(sample_weight)
+    penalty, shape = settings.penalty, d if n_scores == 1 else (d, n_scores)
+    bound = penalty.bind(shape, alpha)
+    if not penalty.proved:
+        check_bound(penalty, bound, shape)
     return Objective(
         loss=loss,
-        penalty=settings.penalty.bind(d if n_scores == 1 else (d, n_scores), alpha),
+        penalty=bound,
         design=design,
         y=y,
         mass=mass,
