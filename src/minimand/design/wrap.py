@@ -78,6 +78,11 @@ class Standardized(Design):
         for block in self.inner.blocks():
             yield Block(block.rows, (dense_block(block.matrix) - self.shift) / self.scale)
 
+    def matvec(self, w: Array) -> Array:
+        """X (w/scale) − shift·(w/scale)."""
+        w = (w.T / self.scale).T
+        return self.inner.matvec(w) - self.shift @ w
+
     def map_rows(self, f: Callable[..., Array], *rowwise: AnyArray) -> Array:
         """f of the standardised parts of the inner design, which need not have blocks."""
         return self.inner.map_rows(self._of_standardised(f), *rowwise)
@@ -88,11 +93,6 @@ class Standardized(Design):
 
     def _of_standardised(self, f: Callable[..., T]) -> Callable[..., T]:
         return lambda x, *parts: f((dense_block(x) - self.shift) / self.scale, *parts)
-
-    def matvec(self, w: Array) -> Array:
-        """X (w/scale) − shift·(w/scale)."""
-        w = (w.T / self.scale).T
-        return self.inner.matvec(w) - self.shift @ w
 
     def rmatvec(self, u: Array) -> Array:
         """(Xᵀu − shift·Σu)/scale."""

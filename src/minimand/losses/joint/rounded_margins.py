@@ -24,7 +24,7 @@ class RoundedMargins(Loss):
 
     target: ClassVar[Target] = "class"
     joint: ClassVar[bool] = True
-    proved: ClassVar[bool] = True
+    proved: bool = True
 
     def __init__(self, loss: ClassMargins, width: float) -> None:
         self.loss = loss
