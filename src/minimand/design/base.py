@@ -102,7 +102,7 @@ class Design:
 
     def gathered_blocks(self) -> list[Any]:
         """The matrices of all blocks, in the order of the rows: together all of X, in memory."""
-        return self.reduce(lambda x: [x])
+        return self.reduce(lambda x: [x]) if self.shape[0] else []
 
     # What verdicts of solvers ask -----------------------------------------------------------
 
