@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
 import skops.io
@@ -14,6 +12,7 @@ from sklearn.model_selection import KFold
 
 import minimand as mm
 from minimand.design import Block, Design, Standardized, as_design
+from own_models import Cluster
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((90, 4))
@@ -35,28 +34,6 @@ class Blocks(Design):
         for part in self.parts:
             yield Block(slice(start, start + part.shape[0]), part)
             start += part.shape[0]
-
-
-class Cluster(Design):
-    """A user's own design of rows that live elsewhere: two functions, and no blocks."""
-
-    def __init__(self, matrix, count=3):
-        self.pieces = np.split(matrix, count)
-        self.ends = np.cumsum([0, *map(len, self.pieces)])
-        self.shape = matrix.shape
-
-    def _apply(self, f, rowwise):
-        cuts = zip(self.ends, self.ends[1:])
-        return [f(x, *(r[a:b] for r in rowwise)) for x, (a, b) in zip(self.pieces, cuts)]
-
-    def map_rows(self, f, *rowwise):
-        return np.concatenate(self._apply(f, rowwise))
-
-    def reduce(self, f, *rowwise):
-        def add(a, b):
-            return tuple(map(add, a, b)) if isinstance(a, tuple) else a + b
-
-        return functools.reduce(add, self._apply(f, rowwise))
 
 
 DESIGNS = {
