@@ -87,13 +87,13 @@ class _Classes(NamedTuple):
             return None
         weights = weights / total
         if self._balanced(rows, weights):
-            return _spread(rows, weights, self.signs.size)
+            return _widened(rows, weights, self.signs.size)
         kept = weights > 1e-9 * weights.max()  # share of the largest weight; safeguard
         rows = rows[kept]
         if rows.size * (self.scaling.scale.size + 2) > _LARGEST:
             return None
         weights = _fresh_weights(self.signed(rows))
-        return _spread(rows, weights, self.signs.size) if self._balanced(rows, weights) else None
+        return _widened(rows, weights, self.signs.size) if self._balanced(rows, weights) else None
 
     def _balanced(self, rows: IntArray, weights: Array) -> bool:
         """Whether Σ aᵢyᵢxᵢ and Σ aᵢyᵢ vanish, up to the rounding of sums of that size."""
@@ -214,7 +214,7 @@ def _fresh_weights(signed: Any) -> Array:
     return weights / total if total > 0 else np.full(weights.size, np.nan)
 
 
-def _spread(rows: IntArray, weights: Array, n: int) -> Array:
+def _widened(rows: IntArray, weights: Array, n: int) -> Array:
     """Weights of some rows as weights of all rows."""
     whole = np.zeros(n)
     whole[rows] = weights
