@@ -1,8 +1,11 @@
-"""Losses and penalties as users write them: formulas, and nothing else."""
+"""Losses, penalties and designs as users write them: formulas, and nothing else."""
+
+import functools
 
 import numpy as np
 
 import minimand as mm
+from minimand.design import Design
 from minimand.penalties import ConcavePenalty
 
 
@@ -69,3 +72,26 @@ class Logarithm(ConcavePenalty):
 
     def formula(self, factor=1.0):
         return f"{factor:g}·Σ log(1 + |wⱼ|)"
+
+
+class Cluster(Design):
+    """Rows that live elsewhere, in parts: two functions over them, and no blocks."""
+
+    def __init__(self, x, count=3):
+        self.pieces = np.array_split(x, count)
+        self.ends = np.cumsum([0, *map(len, self.pieces)])
+        self.shape = x.shape
+
+    def _apply(self, f, rowwise):
+        cuts = zip(self.ends, self.ends[1:])
+        return [f(x, *(r[a:b] for r in rowwise)) for x, (a, b) in zip(self.pieces, cuts)]
+
+    def map_rows(self, f, *rowwise):
+        return np.concatenate(self._apply(f, rowwise))
+
+    def reduce(self, f, *rowwise):
+        def add(a, b):
+            return tuple(map(add, a, b)) if isinstance(a, tuple) else a + b
+
+        first, *others = self._apply(f, rowwise)
+        return add(first, functools.reduce(add, others))  # as a tree adds them up

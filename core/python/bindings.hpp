@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
+// Every file of this room binds its kernels by one of these functions, called by module.cpp.
 namespace minimand::python {
 
 void bind_compressed(nanobind::module_& m);

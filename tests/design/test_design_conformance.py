@@ -20,6 +20,7 @@ from minimand.design import (
 from minimand.problem.objective import Objective
 from minimand.solvers import SOLVERS, Control, solve
 from minimand.testing import check_design
+from own_models import Cluster
 
 
 class OnDisk(Design):
@@ -179,31 +180,6 @@ def test_standardized_refuses():
 def test_a_design_of_blocks_only(size, density):
     x = matrix(density=density)
     check_design(OnDisk(x if density == 1 else sparse.csr_array(x), size), x)
-
-
-class Cluster(Design):
-    """Two functions over parts that live elsewhere, added up as a tree would."""
-
-    access = Access(blocks=Reach.NONE)
-
-    def __init__(self, x, parts=4):
-        self._cuts = np.linspace(0, len(x), parts + 1).astype(int)
-        self._parts = [x[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
-        self.shape = x.shape
-
-    def _apply(self, f, rowwise):
-        cuts = zip(self._cuts, self._cuts[1:])
-        return [f(x, *(r[a:b] for r in rowwise)) for x, (a, b) in zip(self._parts, cuts)]
-
-    def map_rows(self, f, *rowwise):
-        return np.concatenate(self._apply(f, rowwise))
-
-    def reduce(self, f, *rowwise):
-        def add(a, b):
-            return tuple(map(add, a, b)) if isinstance(a, tuple) else a + b
-
-        one, two, three, four = self._apply(f, rowwise)
-        return add(add(one, two), add(three, four))
 
 
 def test_two_functions_are_enough():

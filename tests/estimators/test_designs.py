@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold
 
 import minimand as mm
 from minimand.design import Block, Design, Standardized, as_design
+from own_models import Cluster
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((90, 4))
@@ -40,6 +41,7 @@ DESIGNS = {
     "sparse": as_design(sparse.csr_matrix(X)),
     "blocks": Blocks(X),
     "sparse blocks": Blocks(sparse.csr_matrix(X)),
+    "cluster": Cluster(X),
 }
 MODELS = {
     "lasso": (mm.Regressor("squared", "l1", alpha=0.1, tol=1e-9), Y),
@@ -106,6 +108,37 @@ def test_alpha_chosen_on_a_design(name, shuffled) -> None:
     assert chosen[0].score(Blocks(X), y) == pytest.approx(chosen[1].score(X, y), rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("estimator", "y"),
+    [
+        (mm.Regressor("squared", "no_penalty"), Y),
+        (mm.Regressor("quantile", "l1", alpha=0.01), Y),
+        (mm.Regressor("chebyshev", "l2", alpha=0.1), Y),
+        (mm.Regressor("squared", mm.L1Ball(1.0)), Y),
+        (mm.Regressor("squared", "mcp", alpha=0.1), Y),
+        (mm.Regressor("squared", mm.GroupL2([0, 0, 1, 1]), alpha=0.1), Y),
+        (mm.Regressor("squared", mm.TraceNorm(), alpha=0.1), np.column_stack([Y, Y**2])),
+        (mm.Classifier(mm.Multinomial(), "l2", alpha=0.1), THREE),
+        (mm.Classifier(mm.CrammerSinger(), "l2", alpha=0.1), THREE),
+        (mm.HardMargin(), X[:, 0] > 0),
+        (mm.Perceptron(), X[:, 0] > 0),
+        (mm.Tuned(mm.Regressor("squared", "l1"), cv=3, alphas=4), Y),
+        (mm.Tuned(mm.Regressor(), cv="loo", alphas=4), Y),
+    ],
+    ids=lambda given: repr(given) if hasattr(given, "fit") else "",
+)
+def test_two_functions_of_a_cluster_are_enough_for_every_kind_of_fit(estimator, y) -> None:
+    """Solvers that work in blocks, or gather rows, ask for them through the two functions."""
+    found = clone(estimator).fit(Cluster(X), y)
+    same = clone(estimator).fit(X, y)
+    np.testing.assert_allclose(
+        found.decision_function(Cluster(X)) if hasattr(found, "decision_function")
+        else found.predict(Cluster(X)),
+        same.decision_function(X) if hasattr(same, "decision_function") else same.predict(X),
+        atol=2e-3,
+    )  # fmt: skip
+
+
 def test_a_scorer_gets_the_design() -> None:
     tuned = mm.Tuned(mm.Classifier("logistic"), alphas=4, cv=3, scoring="accuracy")
     same = clone(tuned).fit(X, SIGNS)
@@ -170,6 +203,21 @@ class TestRefusals:
             mm.Regressor().fit(Blocks(spoilt), Y)
         with pytest.raises(ValueError, match="X contains"):
             mm.Regressor().fit(X, Y).predict(Blocks(spoilt))
+
+    def test_blocks_that_are_not_the_matrix(self) -> None:
+        narrow, few, lists, old = (Blocks(X) for _ in range(4))
+        narrow.shape, few.shape = (90, 5), (120, 4)
+        lists.parts = [part.tolist() for part in lists.parts]
+        old.parts = [np.matrix(part) for part in old.parts]
+        with pytest.raises(ValueError, match=r"5 columns, but its rows from 0 .* shape \(30, 4\)"):
+            mm.Regressor().fit(narrow, Y)
+        with pytest.raises(ValueError, match="120 rows, but its blocks hold 90"):
+            mm.Regressor().fit(few, np.append(Y, Y[:30]))
+        with pytest.raises(ValueError, match="blocks must be arrays or sparse matrices"):
+            mm.Regressor().fit(old, Y)
+        lists.blocks = lambda: (Block(slice(0, 90), part) for part in [X.tolist()])
+        with pytest.raises(ValueError, match="blocks must be arrays or sparse matrices"):
+            mm.Regressor().fit(lists, Y)
 
     def test_no_rows_or_columns(self) -> None:
         with pytest.raises(ValueError, match=r"0 sample\(s\)"):

@@ -1,3 +1,5 @@
+"""scikit-learn's test_common of linear_model, on our drop-ins."""
+
 from swap import swapped
 
 globals().update(swapped("sklearn.linear_model.tests.test_common"))

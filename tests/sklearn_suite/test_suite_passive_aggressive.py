@@ -1,3 +1,5 @@
+"""scikit-learn's test_passive_aggressive of linear_model, on our drop-ins."""
+
 from importlib.util import find_spec
 
 from swap import swapped

@@ -100,12 +100,17 @@ class Design:
             total = part if total is None else _add(total, part)
         return _unless_empty(total)
 
+    def gathered_blocks(self) -> list[Any]:
+        """The matrices of all blocks, in the order of the rows: together all of X, in memory."""
+        return self.reduce(lambda x: [x]) if self.shape[0] else []
+
     # What verdicts of solvers ask -----------------------------------------------------------
 
     @property
     def access(self) -> Access:
-        """What can be read without a copy; by default blocks only."""
-        return Access()
+        """What can be read without a copy; by default blocks only, if the class defines them."""
+        blocks = Reach.NONE if type(self).blocks is Design.blocks else Reach.CHEAP
+        return Access(blocks=blocks)
 
     @property
     def row_copy_bytes(self) -> float:
@@ -230,7 +235,10 @@ class Design:
         return sizes
 
     def images(self, matrix: Array) -> Iterator[Block]:
-        """The rows of X·matrix, in order, some at a time."""
+        """The rows of X·matrix, in order; some at a time where there are blocks."""
+        if self.access.blocks is Reach.NONE:
+            yield Block(slice(0, self.shape[0]), self.matvec(matrix))
+            return
         for block in self.blocks():
             yield Block(block.rows, np.asarray(block.matrix @ matrix))
 

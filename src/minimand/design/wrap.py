@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from .._base.typing import Array
+from .._base.typing import AnyArray, Array
 from .base import Block, Design, Moments, dense_block
 from .dense import DenseDesign
 from .sparse import SparseDesign
+
+T = TypeVar("T")
 
 _FULL = 0.5  # share of numbers that are stored, from which a dense copy is faster; measured
 # on six losses and penalties at 3000×100, 2000×1000 and 300×3000
@@ -37,7 +39,7 @@ def as_design(x: Any, *, to_fit: bool = False) -> Design:
 
 def with_units(design: Design, units: Array) -> Design:
     """A copy in memory of X·diag(units), without rounding if the units are powers of two."""
-    blocks: list[Any] = [block.matrix for block in design.blocks()]
+    blocks = design.gathered_blocks()
     if design.sparse:
         return as_design(sparse.vstack(blocks, dtype=float) @ sparse.diags_array(units))
     copy = np.asfortranarray(np.concatenate(blocks, dtype=float))
@@ -80,6 +82,17 @@ class Standardized(Design):
         """X (w/scale) − shift·(w/scale)."""
         w = (w.T / self.scale).T
         return self.inner.matvec(w) - self.shift @ w
+
+    def map_rows(self, f: Callable[..., Array], *rowwise: AnyArray) -> Array:
+        """f of the standardised parts of the inner design, which need not have blocks."""
+        return self.inner.map_rows(self._of_standardised(f), *rowwise)
+
+    def reduce(self, f: Callable[..., T], *rowwise: AnyArray) -> T:
+        """The sum of f over them."""
+        return self.inner.reduce(self._of_standardised(f), *rowwise)
+
+    def _of_standardised(self, f: Callable[..., T]) -> Callable[..., T]:
+        return lambda x, *parts: f((dense_block(x) - self.shift) / self.scale, *parts)
 
     def rmatvec(self, u: Array) -> Array:
         """(Xᵀu − shift·Σu)/scale."""

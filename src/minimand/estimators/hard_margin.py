@@ -20,6 +20,7 @@ from ..solvers import Control
 from ..solvers.programs.hard_margin import Classes, Widest, judge_plane, separating_plane, widest
 from ..solvers.programs.separability import separability
 from .inputs import data
+from .inputs.matrix import matrix_of
 from .settings import check_limits, check_solver
 from .summary import Summarised
 
@@ -113,7 +114,7 @@ class HardMargin(ClassifierMixin, Summarised):
             self.coef_, self.intercept_ = best.w[None, :], np.array([best.b])
             self.margin_ = float(1.0 / np.linalg.norm(best.w))
             self.support_ = np.flatnonzero(best.alpha)
-            self.support_vectors_ = X[self.support_]
+            self.support_vectors_ = matrix_of(as_design(X).rows(self.support_))
             self.dual_coef_ = (coded.signs * best.alpha)[None, self.support_]
             self.certificate_ = self._certificate(best, control.seconds)
         if self.certificate_.gap > max(self.tol * best.primal, best.rounding):

@@ -111,10 +111,7 @@ def _widest(X: Any, padded: Any, signs: Array, found: Proved, intercept: bool) -
 
 def _uncertain(design: Design, margins: Array, w: Array, b: float) -> float:
     """The share of samples whose score is so small that rounding may have changed its sign."""
-    noise, count = EPS * (w.size**0.5 + 4.0), 0  # share of Σ|xⱼwⱼ|; safeguard: √d roundings
-    for rows, x in design.blocks():
-        parts = np.asarray(abs(x) @ np.abs(w)) + abs(b)
-        # A score of exactly 0 counts as a mistake anyway.
-        near = (np.abs(margins[rows]) <= noise * parts) & (margins[rows] != 0)
-        count += int(near.sum())
-    return count / margins.size
+    noise, size = EPS * (w.size**0.5 + 4.0), np.abs(w)  # share of Σ|xⱼwⱼ|; safeguard: √d roundings
+    parts = design.map_rows(lambda x: np.asarray(abs(x) @ size)) + abs(b)
+    # A score of exactly 0 counts as a mistake anyway.
+    return float(((np.abs(margins) <= noise * parts) & (margins != 0)).mean())

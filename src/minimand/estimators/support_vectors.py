@@ -26,7 +26,7 @@ class _Rows(NamedTuple):
     kept: IntArray | None
     n_samples: int
 
-    def spread(self, values: Any, empty: float) -> Any:
+    def for_all(self, values: Any, empty: float) -> Any:
         """The values for all samples of ``fit``, ``empty`` for those that were left out."""
         if self.kept is None:
             return values
@@ -49,7 +49,7 @@ class Places:
     @property
     def margins(self) -> Array:
         """y·z, (n_samples, n_scores); NaN for samples of weight zero."""
-        found: Array = self.rows.spread(self.present, np.nan)
+        found: Array = self.rows.for_all(self.present, np.nan)
         return found
 
     @property
@@ -68,7 +68,7 @@ class Places:
             terms = self.loss.fenchel_young(margins, slopes, np.ones_like(margins))
             # 1 + 1e-9: factor; safeguard: rounding of the root
             np.multiply(1 + 1e-9, np.sqrt(np.maximum(terms, self.gaps) / size), out=out)
-        found: Array = self.rows.spread(root, 0.0)
+        found: Array = self.rows.for_all(root, 0.0)
         return found
 
 
@@ -155,7 +155,7 @@ class Training:
         rows = _Rows(None, table.shape[0])
         if weights is not None and not weights.all():
             rows = _Rows(np.flatnonzero(weights), weights.size)
-        multipliers = rows.spread(table, 0.0)
+        multipliers = rows.for_all(table, 0.0)
         if first.loss.quadratic:  # no margin, and every sample has weight 1
             return cls(multipliers, first.factor)
         counted = [problem.weights for problem in known if problem.weights is not None]
@@ -163,7 +163,7 @@ class Training:
             multipliers,
             first.factor,
             _places(known, rows),
-            weights=rows.spread(_table(known, counted), np.nan) if counted else None,
+            weights=rows.for_all(_table(known, counted), np.nan) if counted else None,
         )
 
 

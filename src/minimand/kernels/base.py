@@ -15,7 +15,7 @@ from .._base.parameters import NamesParameters, Parameterized
 from .._base.typing import AnyArray, Array
 from .._base.watch import look
 from .rows import count, picked
-from .tiles import runs, spread
+from .tiles import runs, share_out
 
 if TYPE_CHECKING:
     from .algebra import Product, Scaled, Sum
@@ -204,7 +204,7 @@ class Kernel(NamesParameters, Parameterized, ABC):
             self.fill(x[rows], x[rows.start :], found[rows, rows.start :])
 
         if tiled:
-            spread(strip, strips[1:], n * n)
+            share_out(strip, strips[1:], n * n)
         else:
             for rows in strips[1:]:
                 look()

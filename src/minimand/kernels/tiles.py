@@ -41,7 +41,7 @@ def fill(kernel: Tiled, x: Any, z: Any, out: AnyArray) -> None:
         for columns in across:
             kernel.tile(x[rows], z[columns], out[rows, columns])
 
-    spread(strip, runs(out.shape[0], ROWS), out.size)
+    share_out(strip, runs(out.shape[0], ROWS), out.size)
 
 
 def times(kernel: Tiled, x: Any, z: Any, a: Array, dtype: Any) -> Array:
@@ -55,7 +55,7 @@ def times(kernel: Tiled, x: Any, z: Any, a: Array, dtype: Any) -> Array:
             kernel.tile(x[rows], z[columns], out)
             found[rows] += out @ a[columns]
 
-    spread(strip, runs(count(x), ROWS), count(x) * count(z))
+    share_out(strip, runs(count(x), ROWS), count(x) * count(z))
     return found
 
 
@@ -64,7 +64,7 @@ def runs(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def spread(work: Callable[[slice], None], runs: list[slice], values: int) -> None:
+def share_out(work: Callable[[slice], None], runs: list[slice], values: int) -> None:
     """``work`` on all runs, on threads if there is much of it."""
     jobs = min(get_num_threads(), len(runs)) if values >= _LARGE else 1
     for _ in in_order(work, runs, jobs):

@@ -67,7 +67,7 @@ class Loss(Parameterized):
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
-    proved: ClassVar[bool] = False  # whether its formulas are; else those of k scores are probed
+    proved: bool = False  # whether its formulas are; else a fit tries them at some rows
     in_pairs: ClassVar[bool] = False  # whether every pair of classes is a problem by itself
     flows: ClassVar[bool] = False  # whether multipliers flow from y to other classes: `class_flows`
     in_order: bool = False  # whether it is infinite unless the scores of a row are in order

@@ -34,6 +34,8 @@ class Chebyshev(Loss):
     0.5
     """
 
+    proved = True
+
     unit: ClassVar[Unit] = "set"
     largest_residual: ClassVar[bool] = True
 

@@ -19,6 +19,8 @@ _TARGETS = (0.3, 0.5, 0.9, 0.0, 1.0, -0.5, -1.0, -3.0, 7.0, 40.0)  # y to probe;
 class Composed(Transformed, Loss):
     """ℓ(f(z), y); `minimand.transforms.compose` makes them, and refuses what is not convex."""
 
+    proved = True
+
     def __init__(self, loss: Loss, f: Any) -> None:
         self.loss = loss
         self.f = f

@@ -40,7 +40,7 @@ class RobustLoss(Loss):
     """
 
     base: ClassVar[Loss] = Squared()
-    proved: ClassVar[bool] = False  # whether φ is proved to be concave; else it is probed
+    proved: bool = False  # whether φ is proved to be concave; else it is probed
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

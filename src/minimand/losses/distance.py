@@ -26,6 +26,8 @@ class Squared(Distance):
     array([2.])
     """
 
+    proved = True
+
     smoothness = 1.0
     quadratic = True
     facts = CONVEX_AND_SMOOTH
@@ -79,6 +81,8 @@ class Huber(Distance):
     >>> mm.Huber(delta=1.0).value(np.array([0.5, 3.0]), np.zeros(2))
     array([0.125, 2.5  ])
     """
+
+    proved = True
 
     smoothness = 1.0
     facts = CONVEX_AND_SMOOTH

@@ -18,6 +18,8 @@ _SMALL, _LARGE = 1e-250, 1e250  # sums of exponentials; safeguard: beyond, terms
 class LogLink(Loss):
     """A half deviance with the log link: zero where e^z = y, which for y = 0 is nowhere."""
 
+    proved = True
+
     @property
     def _a(self) -> float:
         """The power of the deviance minus 1."""

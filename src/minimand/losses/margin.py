@@ -24,6 +24,8 @@ class Logistic(Margin):
     0.693147...
     """
 
+    proved = True
+
     probabilistic = True
     smoothness = 0.25
     facts = WITHOUT_MINIMUM
@@ -105,6 +107,8 @@ class SquaredHinge(Margin):
     >>> mm.SquaredHinge().value(np.array([0.0, 2.0]), np.ones(2))
     array([1., 0.])
     """
+
+    proved = True
 
     smoothness = 2.0
     facts = CONVEX_AND_SMOOTH

@@ -93,6 +93,8 @@ class CrossEntropy(Loss):
     0.0
     """
 
+    proved = True
+
     probabilistic = True
     target = "unit"
     smoothness = 0.25

@@ -53,6 +53,11 @@ class MatchingLoss(Transformed, Loss):
         return _TARGETS.get(self.increasing.range, "real") if callable(self.f) else "real"
 
     @property
+    def proved(self) -> bool:  # type: ignore[override]
+        """Whether F is found by quadrature; that of a user may not belong to f."""
+        return self.F is None
+
+    @property
     def smoothness(self) -> float:  # type: ignore[override]
         """The largest slope of f, if it is known."""
         return self.increasing.steepest

@@ -19,6 +19,8 @@ class Absolute(Distance):
     array([3., 1.])
     """
 
+    proved = True
+
     pieces = Pieces([0.0], [-1.0, 1.0])
 
 
@@ -39,6 +41,8 @@ class Quantile(Distance):
     >>> mm.Quantile(0.9).value(np.array([-1.0, 1.0]), np.zeros(2))
     array([0.9, 0.1])
     """
+
+    proved = True
 
     def __init__(self, q: float = 0.5) -> None:
         self.q = q
@@ -67,6 +71,8 @@ class EpsilonInsensitive(Distance):
     >>> mm.EpsilonInsensitive(0.5).value(np.array([0.25, 2.0]), np.zeros(2))
     array([0. , 1.5])
     """
+
+    proved = True
 
     def __init__(self, eps: float = 0.1) -> None:
         self.eps = eps
@@ -109,6 +115,8 @@ class Hinge(Margin):
     array([0.25, 2.  , 0.  ])
     """
 
+    proved = True
+
     pieces = Pieces([1.0], [-1.0, 0.0])
 
 
@@ -124,6 +132,8 @@ class PerceptronLoss(Margin):
     >>> mm.PerceptronLoss().value(np.array([-2.0, 2.0]), np.ones(2))
     array([2., 0.])
     """
+
+    proved = True
 
     pieces = Pieces([0.0], [-1.0, 0.0])
 

@@ -43,6 +43,8 @@ class Lp(Distance):
     (True, False)
     """
 
+    proved = True
+
     def __init__(self, p: float) -> None:
         self.p = p
 

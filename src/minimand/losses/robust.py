@@ -112,6 +112,8 @@ class TruncatedSquared(RobustLoss):
 class _SteepLogistic(Margin):
     """log(1 + e^−2m), the logistic loss of 2m."""
 
+    proved = True
+
     smoothness = 1.0
     facts = WITHOUT_MINIMUM
     _plain: ClassVar[Logistic] = Logistic()

@@ -9,6 +9,8 @@ from .unary import Distance, Margin, Unary
 class _Rounded(Unary):
     """The envelope of a loss of pieces: see `Pieces.smoothed`."""
 
+    proved = True
+
     def __init__(self, loss: Unary, width: float) -> None:
         self.loss = loss
         self.width = width

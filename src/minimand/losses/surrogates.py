@@ -23,6 +23,8 @@ class Exponential(Margin):
     -1.0
     """
 
+    proved = True
+
     facts = WITHOUT_MINIMUM
 
     def psi(self, t: Array) -> Array:
@@ -82,6 +84,8 @@ class SquaredMargin(Margin):
     array([4., 0., 4.])
     """
 
+    proved = True
+
     smoothness = 2.0
     facts = CONVEX_AND_SMOOTH
     pieces = Pieces([1.0], [0.0, 0.0], [2.0, 2.0])
@@ -124,6 +128,8 @@ class ZeroOne(Margin):
     >>> mm.ZeroOne().value(np.array([-2.0, 0.0, 3.0]), np.ones(3))
     array([1., 1., 0.])
     """
+
+    proved = True
 
     @property
     def convex(self) -> bool:

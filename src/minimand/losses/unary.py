@@ -15,6 +15,8 @@ from .numeric.noise import Noise
 from .pieces import PLQ, Pieces
 
 _PROBED = ("_facts", "_found", "_noise")  # what is kept of probes
+_FOLLOWING = ("value", "gradient", "conjugate", "fenchel_young", "dual", "young", "infimum",
+              "into_domain")  # formulas that follow from ψ and its derivatives  # fmt: skip
 _NOISE = "noise"  # its place among the facts, which are kept by scale
 
 
@@ -142,6 +144,13 @@ class Unary(Loss):
         return {name: value for name, value in vars(self).items() if name not in _PROBED}
 
     @property
+    def proved(self) -> bool:  # type: ignore[override]
+        """Whether a class defines no more than ψ and its derivatives, which are probed."""
+        own: Any = type(self)
+        base = Distance if isinstance(self, Distance) else Margin
+        return all(getattr(own, name) is getattr(base, name) for name in _FOLLOWING)
+
+    @property
     def convex(self) -> bool:
         """Probed: ψ(b) ≥ ψ(a) + ψ'(a)·(b − a) on a grid of pairs over the whole axis."""
         return self._facts.violation is None
@@ -251,7 +260,8 @@ class Distance(Unary):
             return super().sample_weights(z, y)
         if not (self.convex and self.smooth and self.robust):
             return None
-        slope, bend = (float(f(np.zeros(1))[0]) for f in (self.dpsi, self.ddpsi))
+        zero = np.zeros(1)
+        slope, bend = (float(_elementwise(f(zero), zero)[0]) for f in (self.dpsi, self.ddpsi))
         if slope != 0 or not (np.isfinite(bend) and bend > 0):
             return None
         weights = np.ones(z.shape)

@@ -26,6 +26,11 @@ class Scaled(Penalty):
         self.penalty = penalty
 
     @property
+    def proved(self) -> bool:  # type: ignore[override]
+        """Whether Ω is."""
+        return self.penalty.proved
+
+    @property
     def couples_scores(self) -> bool:
         """Whether Ω does."""
         return self.penalty.couples_scores
@@ -61,6 +66,11 @@ class Sum(Penalty):
     def __init__(self, left: Penalty, right: Penalty) -> None:
         self.left = left
         self.right = right
+
+    @property
+    def proved(self) -> bool:  # type: ignore[override]
+        """Whether both are."""
+        return self.left.proved and self.right.proved
 
     @property
     def couples_scores(self) -> bool:

@@ -202,6 +202,7 @@ class Penalty(Parameterized):
     """
 
     __array_ufunc__ = None  # makes np.float64(0.1) * L1() call L1.__rmul__
+    proved: bool = False  # whether what `bind` returns is; else a fit checks it
 
     @property
     def couples_scores(self) -> bool:

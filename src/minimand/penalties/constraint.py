@@ -18,6 +18,8 @@ from .separable import Separable
 class Constraint(Penalty):
     """A penalty that holds for every alpha, 0 included."""
 
+    proved = True
+
     def words(self, factor: float = 1.0) -> str:
         """The formula, also for a factor of 0."""
         return self.formula()

@@ -17,6 +17,8 @@ from .squared_norm import SquaredNorm
 class _GroupPenalty(Penalty):
     """Base of penalties on groups of features: which features, and the factor of each group."""
 
+    proved = True
+
     groups: Any
     weights: ArrayLike
 
@@ -153,6 +155,8 @@ class L21(Penalty):
     >>> mm.L21(squared=True).value(W)
     18.0
     """
+
+    proved = True
 
     def __init__(
         self,

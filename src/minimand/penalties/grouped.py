@@ -71,7 +71,7 @@ class Grouped(BoundPenalty):
         q, edge, outside = self._within_balls(c)
         size, length = groups.norms(w), groups.norms(q)
         # ‖q‖‖w‖ − q·w is ‖q‖‖w‖ times half the squared distance of the two directions.
-        apart = divided(w, groups.spread(size)) - divided(q, groups.spread(length))
+        apart = divided(w, groups.to_members(size)) - divided(q, groups.to_members(length))
         left = np.where(edge, 0.0, np.maximum(self.norm - length, 0.0))
         terms = size * left + 0.5 * length * size * groups.sums(apart * apart)
         r = c - q
@@ -93,14 +93,14 @@ class Grouped(BoundPenalty):
         outside = edge & (fixed > self.norm)
         room = np.sqrt(np.maximum((self.norm - fixed) * (self.norm + fixed), 0.0))
         loose = np.where(self.l2 > 0, c, 0.0)
-        moved = loose * groups.spread(divided(room, groups.norms(loose)))
+        moved = loose * groups.to_members(divided(room, groups.norms(loose)))
         uneven = edge & ~outside & self._uneven & (room > 0)
         if uneven.any():
-            level = self._level(np.where(groups.spread(uneven), loose, 0.0), room, self.l2)
-            gone = loose / (1.0 + groups.spread(divided(level, room)) * self.l2)
-            gone = gone * groups.spread(divided(room, groups.norms(gone)))
-            moved = np.where(groups.spread(uneven), gone, moved)
-        return np.where(groups.spread(edge), stiff + moved, c), edge, outside
+            level = self._level(np.where(groups.to_members(uneven), loose, 0.0), room, self.l2)
+            gone = loose / (1.0 + groups.to_members(divided(level, room)) * self.l2)
+            gone = gone * groups.to_members(divided(room, groups.norms(gone)))
+            moved = np.where(groups.to_members(uneven), gone, moved)
+        return np.where(groups.to_members(edge), stiff + moved, c), edge, outside
 
     def _level(self, c: Array, base: Array, bend: Array) -> Array:
         """The τ > 0 with Σ (cⱼ/(base + τ·bendⱼ))² = 1 in each group with ‖c‖ > base > 0.
@@ -113,7 +113,7 @@ class Grouped(BoundPenalty):
         most = -groups.least(-steep)
         level = np.where(active, (groups.norms(c) - base) / np.where(most > 0, most, 1.0), 0.0)
         for _ in range(_NEWTON):
-            under = groups.spread(base) + groups.spread(level) * bend
+            under = groups.to_members(base) + groups.to_members(level) * bend
             share = np.where(under > 0, c / np.where(under > 0, under, 1.0), 0.0)
             square = groups.sums(share * share)
             fall = groups.sums(share * share * bend / np.where(under > 0, under, 1.0))
@@ -140,7 +140,7 @@ class Grouped(BoundPenalty):
 
     def shrink_into_box(self, v: Array) -> float:
         """The scale s of `shrink` on all coefficients that have another part than squares."""
-        bounded = (self.groups.spread(self.norm) > 0) | (self.l1 > 0)
+        bounded = (self.groups.to_members(self.norm) > 0) | (self.l1 > 0)
         return self._shrink(np.where(bounded, v, 0.0))
 
     def _shrink(self, v: Array) -> float:
@@ -150,7 +150,7 @@ class Grouped(BoundPenalty):
         """
         groups, s = self.groups, 1.0
         v = np.where(self.free, 0.0, v)
-        alone = groups.spread(self.norm) == 0
+        alone = groups.to_members(self.norm) == 0
         if alone.any():
             s = Separable(self.l1, np.zeros_like(self.l1)).shrink(np.where(alone, v, 0.0))
             v = np.where(alone, 0.0, v)
@@ -161,7 +161,7 @@ class Grouped(BoundPenalty):
             over = np.flatnonzero(length > self.norm)
             if not over.size:
                 return float(s)
-            rise = groups.sums(divided(c, groups.spread(length)) * size)[over]
+            rise = groups.sums(divided(c, groups.to_members(length)) * size)[over]
             step = float(np.max((length[over] - self.norm[over]) / rise))
             s = min(s - step, s * _INSIDE)
         return 0.0  # rounding at the edge did not settle: θ = 0 is always allowed
@@ -174,7 +174,7 @@ class Grouped(BoundPenalty):
     @cached_property
     def mixed(self) -> bool:
         """Whether some coefficient has a square beside a norm or an l1 part."""
-        kinked = (self.groups.spread(self.norm) > 0) | (self.l1 > 0)
+        kinked = (self.groups.to_members(self.norm) > 0) | (self.l1 > 0)
         return bool(((self.l2 > 0) & kinked).any())
 
     # The prox ------------------------------------------------------------------------------------
@@ -187,10 +187,10 @@ class Grouped(BoundPenalty):
         kept = length > norm
         if not self._uneven_squares.any():
             share = np.where(kept, 1.0 - divided(norm, length), 0.0)
-            return c * groups.spread(share) / bend
-        level = self._level(np.where(groups.spread(norm > 0), c, 0.0), norm, bend)
-        under = groups.spread(divided(norm, level)) + bend
-        return np.where(groups.spread(kept), c / under, 0.0)
+            return c * groups.to_members(share) / bend
+        level = self._level(np.where(groups.to_members(norm > 0), c, 0.0), norm, bend)
+        under = groups.to_members(divided(norm, level)) + bend
+        return np.where(groups.to_members(kept), c / under, 0.0)
 
     @cached_property
     def _uneven_squares(self) -> BoolArray:
@@ -224,9 +224,9 @@ class Grouped(BoundPenalty):
         s = divided(self.norm + groups.norms(self.l1), length, 0.0)
         size = np.abs(v)
         for _ in range(_NEWTON):
-            c = np.maximum(groups.spread(s) * size - self.l1, 0.0)
+            c = np.maximum(groups.to_members(s) * size - self.l1, 0.0)
             reach = groups.norms(c)
-            rise = groups.sums(divided(c, groups.spread(reach)) * size)
+            rise = groups.sums(divided(c, groups.to_members(reach)) * size)
             step = np.where(reach > self.norm, divided(reach - self.norm, rise), 0.0)
             s = s - step
             if not (step > 1e-12 * s).any():  # share of s: enough for a choice; safeguard
@@ -236,7 +236,7 @@ class Grouped(BoundPenalty):
     def _single_gauges(self, v: Array) -> Array:
         """The gauges of groups that have one coefficient each."""
         found = np.zeros(self.groups.count)
-        bounds = self.l1 + self.groups.spread(self.norm)
+        bounds = self.l1 + self.groups.to_members(self.norm)
         found[self.groups.label] = np.where(v != 0, divided(np.abs(v), bounds, np.inf), 0.0)
         return found
 
@@ -253,7 +253,7 @@ class Grouped(BoundPenalty):
 
     def dual_norm(self, v: Array) -> float | None:
         """The largest gauge; None if some coefficient has neither a norm nor an l1 part."""
-        if ((self.groups.spread(self.norm) == 0) & (self.l1 == 0)).any():
+        if ((self.groups.to_members(self.norm) == 0) & (self.l1 == 0)).any():
             return None
         return float(self.gauges(v).max(initial=0.0))
 
@@ -283,7 +283,7 @@ class Grouped(BoundPenalty):
     @cached_property
     def free(self) -> BoolArray:
         """Coefficients without any part."""
-        return (self.groups.spread(self.norm) == 0) & (self.l1 == 0) & (self.l2 == 0)
+        return (self.groups.to_members(self.norm) == 0) & (self.l1 == 0) & (self.l2 == 0)
 
     @property
     def sum_over_groups(self) -> Grouped:
@@ -308,7 +308,7 @@ def grouped(groups: Groups, norm: Array, l1: Array, l2: Array) -> BoundPenalty:
     """The form of such a sum: one over features if no norm joins several coefficients."""
     if groups.count < groups.label.size and norm.any():
         return Grouped(groups, norm, l1, l2)
-    return Separable(l1 + groups.spread(norm), l2)
+    return Separable(l1 + groups.to_members(norm), l2)
 
 
 def feature_gauges(form: Grouped, slope: Array, w: Array) -> Array:
@@ -317,7 +317,7 @@ def feature_gauges(form: Grouped, slope: Array, w: Array) -> Array:
     Also infinite for coefficients with neither a norm nor an l1 part, which are never left out.
     """
     gauges = form.gauges(slope)[form.groups.label]
-    open_ended = (form.groups.spread(form.norm) == 0) & (form.l1 == 0)
+    open_ended = (form.groups.to_members(form.norm) == 0) & (form.l1 == 0)
     gauges = np.where((w != 0) | open_ended, np.inf, gauges)
     found = gauges.reshape(len(w), -1).max(axis=1)
     groups = form.by_rows

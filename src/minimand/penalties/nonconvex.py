@@ -9,7 +9,7 @@ norm bounds Ω from above and touches it at w̄. Solvers and the referee use Ω 
 from __future__ import annotations
 
 import numbers
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class ConcavePenalty(Penalty):
         Per-feature factors of λ; 0 leaves a column unpenalised.
     """
 
-    proved: ClassVar[bool]  # True in a class whose curve is concave by proof; others are probed
+    proved: bool = False  # True in a class whose curve is concave by proof; others are probed
 
     def __init__(self, weights: ArrayLike = None) -> None:
         self.weights = weights

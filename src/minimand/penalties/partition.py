@@ -35,7 +35,7 @@ class Groups:
             return np.sqrt(self.sums(np.abs(w)))
         return most * np.sqrt(self.sums((w / most) ** 2))
 
-    def spread(self, by_group: AnyArray) -> Any:
+    def to_members(self, by_group: AnyArray) -> Any:
         """The number of its group for every coefficient; not to be written to."""
         if self._rows:
             return np.broadcast_to(by_group[:, None], self.label.shape)

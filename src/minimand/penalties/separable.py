@@ -284,6 +284,8 @@ def factors(weights: Any, count: int, owner: str, what: str) -> Array:
 class _Weighted(Penalty):
     """Base of L1 and L2: optional per-feature weights."""
 
+    proved = True
+
     def __init__(self, weights: ArrayLike = None) -> None:
         self.weights = weights
 
@@ -351,6 +353,8 @@ class NoPenalty(Penalty):
     >>> mm.NoPenalty().value([3.0, 4.0])
     0.0
     """
+
+    proved = True
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> Separable:
         """l1 = l2 = 0."""

@@ -259,6 +259,8 @@ class TraceNorm(Penalty):
            [0., 0.]])
     """
 
+    proved = True
+
     couples_scores = True
 
     def __init__(self, squared: bool = False) -> None:

@@ -72,11 +72,14 @@ class SquaredNorm(BoundPenalty):
         loose = (length > 0) & ~bounded & (self.l2 == 0)
         level = self._level(np.where(bounded, length, 0.0))
         radius = np.minimum(length, self.norm * level)
-        apart = divided(w, groups.spread(size)) - divided(v, groups.spread(length))
+        apart = divided(w, groups.to_members(size)) - divided(v, groups.to_members(length))
         left = np.maximum(self.norm * level - radius, 0.0)
         terms = size * left + 0.5 * radius * size * groups.sums(apart * apart)
         if self.l2 > 0:
-            rest = divided(v, groups.spread(length)) * groups.spread(length - radius) - self.l2 * w
+            rest = (
+                divided(v, groups.to_members(length)) * groups.to_members(length - radius)
+                - self.l2 * w
+            )
             terms = terms + groups.sums(rest * rest) / (2.0 * self.l2)
         miss = self.factor * float(self.norm @ size) - level
         terms = terms + 0.5 * miss * (miss / self.factor) / max(groups.count, 1)
@@ -106,7 +109,7 @@ class SquaredNorm(BoundPenalty):
         # With x_g = (‖w_g‖ − t·norm_g)₊/shrunk and t = step·factor·N(x).
         t = self._balance(ratios, step * self.factor / shrunk) if ratios.size else 0.0
         kept = np.maximum(length - t * self.norm, 0.0)
-        return divided(w, self.groups.spread(length)) * self.groups.spread(kept) / shrunk
+        return divided(w, self.groups.to_members(length)) * self.groups.to_members(kept) / shrunk
 
     def shrink(self, v: Array) -> float:
         """1: the conjugate is finite wherever v vanishes on free coefficients."""
@@ -115,7 +118,7 @@ class SquaredNorm(BoundPenalty):
     @cached_property
     def free(self) -> BoolArray:
         """Coefficients of groups with a norm of 0, without an l2 part."""
-        return (self.groups.spread(self.norm) == 0) & (self.l2 == 0)
+        return (self.groups.to_members(self.norm) == 0) & (self.l2 == 0)
 
     @property
     def makes_zeros(self) -> bool:

@@ -94,7 +94,7 @@ class Basis:
         rest = self.design.columns(self.stays)
         if not self.residues.size:
             return rest
-        blocks: list[Any] = [block.matrix for block in rest.blocks()]
+        blocks = rest.gathered_blocks()
         if rest.sparse:
             return as_design(sparse.hstack([sparse.vstack(blocks), self.residues], format="csr"))
         whole = [np.concatenate(blocks, dtype=float), self.residues]

@@ -210,7 +210,7 @@ class _Rest:
 
     def _gathered(self, places: IntArray) -> Any:
         """Some scaled columns, in memory; sparse ones stay sparse."""
-        blocks: list[Any] = [b.matrix for b in self.design.columns(self.columns[places]).blocks()]
+        blocks = self.design.columns(self.columns[places]).gathered_blocks()
         scale = 1.0 / self.units[places]
         if blocks and sparse.issparse(blocks[0]):
             return sparse.csr_array(sparse.vstack(blocks)) @ sparse.diags_array(scale)

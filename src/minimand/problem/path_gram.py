@@ -124,8 +124,10 @@ def _fill_with_columns(block: Array, design: Design) -> None:
     if design.sparse:
         block[:] = design.matvec(np.eye(design.shape[1]))
         return
-    for part in design.blocks():
-        block[part.rows] = part.matrix
+    start = 0
+    for part in design.gathered_blocks():
+        block[start : start + len(part)] = part
+        start += len(part)
 
 
 def _weigh_columns(block: Array, h: Array, centred: bool) -> None:

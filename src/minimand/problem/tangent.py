@@ -110,9 +110,9 @@ class Tangent:
 
     def outside(self, point: Point) -> Point:
         """A point of the tangent problem as one of the whole problem."""
-        return point._replace(w=self.spread(point.w))
+        return point._replace(w=self.widened(point.w))
 
-    def spread(self, values: Array) -> Array:
+    def widened(self, values: Array) -> Array:
         """One number per feature, zero for dropped columns."""
         if self.columns is None:
             return values

@@ -82,6 +82,7 @@ class _Neighbours(NamesParameters, Summarised):
             X, y = picked(X, self._used), y[self._used]
             if self._given:
                 X = X[:, self._used]
+        self._votes_of = self.n_neighbors, self.weights
         self._pairs = pairs.fit(X, None if s is None else self._mass)
         self._search = None if not pairs.vectors else self._structure(X)
         self.n_samples_fit_ = len(self._used)
@@ -125,7 +126,8 @@ class _Neighbours(NamesParameters, Summarised):
         distances, indices : ndarray of shape (n_queries, n_neighbors)
         """
         check_is_fitted(self, "n_samples_fit_")
-        most = self.n_neighbors if n_neighbors is None else check_whole("n_neighbors", n_neighbors)
+        own = self._votes_of[0]
+        most = own if n_neighbors is None else check_whole("n_neighbors", n_neighbors)
         distances, places = self._nearest(self._new_rows(X), min(most, self.n_samples_fit_))
         return distances, self._used[places]
 
@@ -143,20 +145,22 @@ class _Neighbours(NamesParameters, Summarised):
         X = self._new_rows(X)
         mass, n = self._mass, count(X)
         # The lightest rows show how many are enough whichever they are.
-        enough = np.searchsorted(np.cumsum(np.sort(mass)), self.n_neighbors * (1 - 1e-12)) + 1
+        asked = self._votes_of[0]
+        enough = np.searchsorted(np.cumsum(np.sort(mass)), asked * (1 - 1e-12)) + 1
         k = min(int(enough), len(mass))
         for start in range(0, n, _ROWS):
             some = slice(start, min(start + _ROWS, n))
             distances, places = self._nearest(picked(X, some), k)
             before = np.cumsum(mass[places], axis=1) - mass[places]
-            share = np.clip(self.n_neighbors - before, 0.0, mass[places])
+            share = np.clip(asked - before, 0.0, mass[places])
             votes = share * self._weights_at(distances, share)
             yield some, places, votes / votes.sum(axis=1, keepdims=True)
 
     def _weights_at(self, distances: Array, share: Array) -> Array:
         """What a neighbour at a distance counts."""
-        if callable(self.weights):
-            found = np.asarray(self.weights(distances), dtype=float)
+        weights = self._votes_of[1]
+        if callable(weights):
+            found = np.asarray(weights(distances), dtype=float)
             if found.shape != distances.shape or not np.isfinite(found).all() or (found < 0).any():
                 raise ValueError(
                     "the function weights must give a finite number ≥ 0 for every distance, in an "
@@ -165,7 +169,7 @@ class _Neighbours(NamesParameters, Summarised):
             if (np.sum(found * share, axis=1) <= 0).any():
                 raise ValueError("the function weights gives 0 for all neighbours of some row.")
             return found
-        if self.weights == "uniform":
+        if weights == "uniform":
             return np.ones_like(distances)
         nearest = distances[:, :1]
         # Relative to the nearest, so that nothing overflows; rows at distance 0 count alone.

@@ -10,7 +10,7 @@ from .._base.typing import Array, ArrayLike
 from ..design import Design
 from ..estimators.inputs.data import check_weights
 from ..estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
-from ..kernels import Kernel
+from ..kernels import REGISTRY, Kernel
 from ..kernels.rows import summed
 from ..kernels.vectors import VectorKernel
 from .finite_squares import with_finite_squares, with_finite_values
@@ -24,6 +24,16 @@ def rows_for(estimator: Any, X: Any, *, of_numbers: bool, reset: bool) -> Any:
         return rows_of_any_kind(estimator, X, reset=reset)
     found = as_matrix(estimator, X, reset=reset)
     return summed(matrix_of(found) if isinstance(found, Design) else found)
+
+
+def tell_kernel(tags: Any, kernel: Any) -> Kernel | None:
+    """Say in scikit-learn's tags what a kernel takes; nothing of a name that a fit would refuse."""
+    try:
+        known: Kernel = REGISTRY.get(kernel)
+    except ValueError:
+        return None
+    tags.input_tags.sparse, tags.input_tags.pairwise = known.takes_sparse, known.pairwise
+    return known
 
 
 def kernel_rows(estimator: Any, X: Any, kernel: Kernel, *, reset: bool, copy: bool = False) -> Any:

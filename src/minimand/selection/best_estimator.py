@@ -97,7 +97,7 @@ class DelegatesToBest(MetaEstimatorMixin, Summarised):
     def __sklearn_tags__(self) -> Any:
         """The tags of the estimator."""
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
+        inner = get_tags(vars(self).get("best_estimator_", self.estimator))
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = inner.classifier_tags
         tags.regressor_tags = inner.regressor_tags

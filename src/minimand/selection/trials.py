@@ -62,7 +62,7 @@ def table(trials: list[Trial]) -> dict[str, Any]:
     if len(trials) == 1 and not trials[0].params:
         return parts[0]
     whole: dict[str, Any] = {
-        f"param_{name}": _spread([trial.params for trial in trials], name, sizes)
+        f"param_{name}": _by_row([trial.params for trial in trials], name, sizes)
         for name in sorted({name for trial in trials for name in trial.params})
     }
     for key in dict.fromkeys(key for part in parts for key in part):
@@ -75,7 +75,7 @@ def table(trials: list[Trial]) -> dict[str, Any]:
     return whole
 
 
-def _spread(given: list[dict[str, Any]], name: str, sizes: list[int]) -> Any:
+def _by_row(given: list[dict[str, Any]], name: str, sizes: list[int]) -> Any:
     """One parameter by combination and alpha, masked where a combination does not have it."""
     values = np.empty(sum(sizes), dtype=object)
     mask = np.repeat([name not in params for params in given], sizes)

@@ -115,7 +115,7 @@ def _spectrum(objective: Objective) -> Spectrum:
         values = np.linalg.eigvalsh(n * objective.own_hessian.matrix)[::-1]
         if values[-1] > 1e-6 * values[0]:  # share; safeguard: squares lose half of the digits
             return Spectrum(np.sqrt(values), d)
-    x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])
+    x = np.concatenate([np.asarray(block, float) for block in objective.design.gathered_blocks()])
     if objective.intercept:
         x -= objective.mass @ x
     x *= np.sqrt(mass)[:, None]

@@ -166,14 +166,20 @@ class Solver(Parameterized):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """The verdict, with its reason, on a problem that has all the traits it needs."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define accepts(objective, control)")
 
     def verdict(self, objective: Objective, control: Control) -> Verdict:
         """What `accepts` says, or a refusal if the problem lacks a needed trait."""
         lacking = missing((*self.shapes, *self.kind, *self.needs), traits_of(objective))
         if lacking:
             return Verdict(False, self.without(lacking[0], objective))
-        return self.accepts(objective, control)
+        found = self.accepts(objective, control)
+        if not isinstance(found, Verdict):
+            raise TypeError(
+                f"accepts of solver {self.name!r} must return a minimand.solvers.Verdict, not "
+                f"{found!r:.60}."
+            )
+        return found
 
     def without(self, trait: Trait, objective: Objective) -> str:
         """The reason for refusing a problem that lacks a trait."""
@@ -204,7 +210,9 @@ class Solver(Parameterized):
         A `HandOver` among them asks for another solver. It is carried out even if this one was
         asked for by name, because it is part of the algorithm.
         """
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} must define iterate(objective, start, control)"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,11 @@ class Succession:
                     yield from self.points(heir, self._best_point(start))
                     self.solver = solver
                 continue
+            if not isinstance(found, Finding):
+                raise TypeError(
+                    f"iterate of solver {solver.name!r} must yield what minimand.certificate.judge "
+                    f"returns, or a HandOver, not {found!r:.60}."
+                )
             if not self.ran or self.ran[-1] is not solver:
                 self.ran.append(solver)
             if self.best is None or found.beats(self.best):
@@ -53,6 +58,11 @@ class Succession:
     def _heir(self, hand_over: HandOver) -> Solver | None:
         """The first of the named solvers that accepts the problem and costs less than going on."""
         for name in hand_over.to:
+            if name not in SOLVERS:
+                raise ValueError(
+                    f"solver {self.solver.name!r} hands over to {name!r}, which is none of the "
+                    f"solvers {sorted(SOLVERS)}."
+                )
             verdict = SOLVERS[name].verdict(self._objective, self._control)
             if verdict.ok and verdict.cost <= hand_over.remaining:
                 return SOLVERS[name]

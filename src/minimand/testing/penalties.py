@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._base.typing import Array, BoolArray
 from ..penalties import BoundPenalty, Majorised, Penalty
 from ..penalties.base import shape_of
+from ..penalties.checked import At, check_bound
 from .require import require
 
 
@@ -63,7 +64,9 @@ def check_penalty(penalty: Penalty, n_features: Any = 7) -> None:
 def _bound(penalty: Penalty, n_features: Any, alpha: float) -> BoundPenalty:
     """The bound form; a refusal by `bind` counts as a broken law."""
     try:
-        return penalty.bind(n_features, alpha)
+        bound = penalty.bind(n_features, alpha)
+        check_bound(penalty, bound, n_features)
+        return bound
     except ValueError as refusal:
         raise AssertionError(f"{penalty!r}: {refusal}") from refusal
 
@@ -80,17 +83,10 @@ def _vectors(rng: np.random.Generator, shape: Any) -> Iterator[Array]:
         yield size * rng.standard_normal(shape) * some
 
 
-class _At(NamedTuple):
-    """A dual point with this slope, for a design with columns."""
-
-    slope: Array
-    plane: None = None
-
-
 def _conjugate(bound: Any, v: Array) -> float:
     """Ω*(v), from the terms at the point of the domain nearest to zero."""
     w = bound.project(np.zeros_like(v))
-    return bound.fenchel_young(w, _At(-v)).total + float(np.vdot(v, w)) - float(bound.value(w))
+    return bound.fenchel_young(w, At(-v)).total + float(np.vdot(v, w)) - float(bound.value(w))
 
 
 def _check_scaling(penalty: Penalty, alpha: float, w: Array) -> None:
@@ -144,7 +140,7 @@ def _check_answers(penalty: Penalty, bound: BoundPenalty, w: Array) -> None:
 
 
 def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
-    young = bound.fenchel_young(w, _At(-v))
+    young = bound.fenchel_young(w, At(-v))
     if young.parts is not None:
         terms = np.asarray(young.parts)
         whole = terms.shape == w.shape or (terms.ndim == 1 and terms.size <= w.size)
@@ -198,7 +194,7 @@ def _check_penalty_prox(penalty: Penalty, alpha: float, points: list[Array]) -> 
             v = (w - p) / step
             v = np.where(bound.unscalable(v), 0.0, v)
             v = bound.shrink(v) * v  # rounding may have left the domain of Ω*
-            touch = bound.fenchel_young(p, _At(-v)).total
+            touch = bound.fenchel_young(p, At(-v)).total
             size = 1e-9 * (scaled.value(p) + float(np.vdot(np.abs(w), np.abs(p))) / step + 1e-12)
             sentence = f"{penalty!r}: the terms by feature do not vanish at a subgradient: {touch}."
             require(touch <= size, sentence)

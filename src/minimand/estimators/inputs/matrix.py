@@ -80,11 +80,32 @@ def _design(estimator: Any, X: Design, reset: bool) -> Design:
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input."
         )
-    for block in X.blocks():
-        entries: Any = block.matrix
-        if not all_finite(entries):
-            check_finite(matrix_of(X), "X")
+    name = type(X).__name__
+    found = X.reduce(lambda x: [(np.shape(x), _is_matrix(x) and all_finite(x))])
+    rows = 0
+    for shape, _ in found:
+        if len(shape) != 2 or shape[1] != X.shape[1]:
+            raise ValueError(
+                f"X is a {name} with {X.shape[1]} columns, but its rows from {rows} on come as a "
+                f"matrix of shape {shape}: minimand.testing.check_design finds what is wrong."
+            )
+        rows += shape[0]
+    if rows != X.shape[0]:
+        raise ValueError(
+            f"X is a {name} of {X.shape[0]} rows, but its blocks hold {rows}: "
+            "minimand.testing.check_design finds what is wrong."
+        )
+    if not all(finite for _, finite in found):
+        parts = X.gathered_blocks()
+        if not all(map(_is_matrix, parts)):
+            raise ValueError(f"X is a {name}, whose blocks must be arrays or sparse matrices.")
+        check_finite(_joined(parts, X), "X")
     return X
+
+
+def _is_matrix(x: Any) -> bool:
+    """Whether a block is an array or a sparse matrix, not a list or NumPy's old matrix class."""
+    return sparse.issparse(x) or (isinstance(x, np.ndarray) and not isinstance(x, np.matrix))
 
 
 def rows_of_any_kind(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -115,7 +136,10 @@ def rows_of_any_kind(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 def matrix_of(design: Design) -> Any:
     """The rows of a design, in memory."""
-    parts = [block.matrix for block in design.blocks()]
+    return _joined(design.gathered_blocks(), design)
+
+
+def _joined(parts: list[Any], design: Design) -> Any:
     if len(parts) == 1:
         return parts[0]
     if design.sparse or any(map(sparse.issparse, parts)):

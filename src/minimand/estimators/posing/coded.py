@@ -11,8 +11,9 @@ import numpy as np
 from ..._base.typing import Array
 from ...design import Reach, as_design
 from ...losses import OverScores
-from ...losses.analysis.probe_scores import violation
+from ...losses.analysis.probe_scores import check_formulas
 from ...outputs import Output, PairsOutput, QueriesOutput, columns_of
+from ...penalties.checked import check_bound
 from ...problem.objective import Objective
 from ..settings import Settings
 from .pair_problems import PairProblems
@@ -59,10 +60,16 @@ def build(
     d = n if design.access.columns is Reach.NONE else design.shape[1]
     alpha, free = settings.factor, bool(intercept)
     loss = settings.loss
+    if not loss.proved:
+        check_formulas(loss, y, n_scores)
     mass = loss.equal_masses(n) if sample_weight is None else loss.masses(sample_weight)
+    penalty, shape = settings.penalty, d if n_scores == 1 else (d, n_scores)
+    bound = penalty.bind(shape, alpha)
+    if not penalty.proved:
+        check_bound(penalty, bound, shape)
     return Objective(
         loss=loss,
-        penalty=settings.penalty.bind(d if n_scores == 1 else (d, n_scores), alpha),
+        penalty=bound,
         design=design,
         y=y,
         mass=mass,
@@ -176,10 +183,6 @@ class Coded:
                 f"{loss!r} needs a problem for every {part} by itself, but the penalty couples the "
                 f"classes: take L1() or L2(), or {other}."
             )
-        if loss.joint and loss.convex and not (loss.proved or loss.pooled):
-            wrong = violation(loss, self.target, k)
-            if wrong:
-                raise ValueError(f"loss {loss!r} cannot be certified: {wrong}.")
         if not loss.joint and loss.by_score is None:
             settings = replace(settings, loss=OverScores(loss))
         offset = self.offset

@@ -10,6 +10,7 @@ from ..._base.typing import Array, ArrayLike
 from ...design import DenseDesign, as_design
 from ...metrics import rows_of_queries
 from ...outputs.queries import Runs
+from ...penalties.checked import check_bound
 from ...problem.objective import Objective
 from ...problem.slot import Slot
 from ..inputs import data
@@ -36,6 +37,8 @@ def query_problem(
         design = design.from_first_row
     loss, alpha = settings.loss.bind(runs.units), settings.factor
     penalty = settings.penalty.bind(design.shape[1], alpha)
+    if not settings.penalty.proved:
+        check_bound(settings.penalty, penalty, design.shape[1])
     form = penalty.sum_over_features
     if form is None or form.has_constraints or form.free.any():
         raise ValueError(

@@ -69,8 +69,20 @@ def noise(psi: Function, dpsi: Function, ddpsi: Function) -> Noise | None:
 
 
 def _tabulate(t: Array, *functions: Function) -> list[Array]:
-    with np.errstate(all="ignore"):
-        return [np.broadcast_to(np.asarray(f(t), float), t.shape) for f in functions]
+    """The values at the points, which the functions may not change; errors of users' in words."""
+    t.setflags(write=False)
+    found = []
+    for f in functions:
+        try:
+            with np.errstate(all="ignore"):
+                found.append(np.broadcast_to(np.asarray(f(t), float), t.shape))
+        except (IndexError, TypeError, ValueError) as error:
+            name = getattr(f, "__name__", "a formula")
+            raise ValueError(
+                f"{name} fails for an array of numbers ({error}): write it as NumPy's functions "
+                "are, with a number for each one, and leave the array as it is."
+            ) from error
+    return found
 
 
 def _hidden(

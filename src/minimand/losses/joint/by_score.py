@@ -34,6 +34,11 @@ class ByScore(Loss):
         one.check_parameters()
 
     @property
+    def proved(self) -> bool:  # type: ignore[override]
+        """Whether the formulas of the loss of one score are."""
+        return self.single.proved
+
+    @property
     def by_score(self) -> Loss:  # type: ignore[override]
         """The loss of one score."""
         return self.single

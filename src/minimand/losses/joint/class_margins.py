@@ -31,7 +31,7 @@ class ClassMargins(Loss):
 
     target: ClassVar[Target] = "class"
     joint: ClassVar[bool] = True
-    proved: ClassVar[bool] = True
+    proved: bool = True
     flows: ClassVar[bool] = True
     cost: ArrayLike
 

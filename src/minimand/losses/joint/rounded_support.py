@@ -22,7 +22,7 @@ class RoundedSupport(Loss):
     """
 
     joint: ClassVar[bool] = True
-    proved: ClassVar[bool] = True
+    proved: bool = True
 
     def __init__(self, loss: Any, width: float) -> None:
         self.loss = loss

@@ -130,7 +130,7 @@ class Elimination:
         for step, scope in enumerate(plan.scopes):
             table = np.zeros((self._k,) * len(scope))
             for known, part, _ in parts[scope[0]]:
-                table = table + _spread(part, known, scope)
+                table = table + _widened(part, known, scope)
             message = _log_sum(table) if sums else table.max(axis=0)
             self._tables.append(table)
             self._messages.append(message)
@@ -182,7 +182,7 @@ class Elimination:
         return nodes, edges
 
 
-def _spread(part: Array, known: tuple[int, ...], scope: tuple[int, ...]) -> Array:
+def _widened(part: Array, known: tuple[int, ...], scope: tuple[int, ...]) -> Array:
     """A table with axes of length one for the nodes of the scope that it does not mention."""
     return part.reshape([part.shape[0] if v in known else 1 for v in scope])
 

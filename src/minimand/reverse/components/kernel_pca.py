@@ -18,7 +18,7 @@ from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
 from ...kernels.rows import count
 from ..base import Course, FitsRows, Limits
-from ..rows import in_double, kernel_rows, row_weights
+from ..rows import in_double, kernel_rows, row_weights, tell_kernel
 from .kernel_fits import KernelFound, of_a_factor, of_all_values, outputs_of
 from .pre_image import PreImages, check_pre_image
 from .rows import checked_outputs, precision, rows_to_keep
@@ -124,6 +124,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
             found = self._found(kernel, X, rows, weights, method, course)
             self.kernel_, self.method_, self._kind = kernel, method, kind
             self._components, self._rows, self._centred = found, X, bool(self.center)
+            self._pre_image = self.pre_image
             self._store(found, weights, course)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike = None) -> AnyArray:
@@ -216,7 +217,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
         """Rows whose features are close to what outputs stand for: pre-images, for denoising."""
         check_is_fitted(self, "certificate_")
         outputs = checked_outputs(Y, self.n_components_).astype(float)
-        found = PreImages(self.kernel_, self._components, self._rows, self.pre_image)
+        found = PreImages(self.kernel_, self._components, self._rows, self._pre_image)
         return found(outputs).astype(self._kind)
 
     def judged(self, X: Any, sample_weight: ArrayLike = None) -> Certificate:
@@ -240,7 +241,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
     def __sklearn_tags__(self) -> Any:
         """What the kernel takes."""
         tags = super().__sklearn_tags__()
-        kernel = REGISTRY.get(self.kernel)
-        tags.input_tags.sparse, tags.input_tags.pairwise = kernel.takes_sparse, kernel.pairwise
+        tell_kernel(tags, self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -20,7 +20,7 @@ from ...kernels import REGISTRY
 from ...kernels.rows import count
 from ..base import Course, FitsRows, Limits
 from ..factors import factor_of
-from ..rows import in_double, kernel_rows, refuse_rows_apart, row_weights
+from ..rows import in_double, kernel_rows, refuse_rows_apart, row_weights, tell_kernel
 from .normalized_fits import (
     EXACT,
     Normalized,
@@ -270,8 +270,7 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
     def __sklearn_tags__(self) -> Any:
         """What the kernel takes."""
         tags = super().__sklearn_tags__()
-        kernel = REGISTRY.get(self.kernel)
-        tags.input_tags.sparse, tags.input_tags.pairwise = kernel.takes_sparse, kernel.pairwise
-        tags.input_tags.sparse = tags.input_tags.sparse or kernel.pairwise
+        tell_kernel(tags, self.kernel)
+        tags.input_tags.sparse = tags.input_tags.sparse or tags.input_tags.pairwise
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

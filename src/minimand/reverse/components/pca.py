@@ -216,7 +216,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
         self.noise_variance_ = found.error / total / others if others > 0 else 0.0
         self.spectrum_ = None if found.spectrum is None else found.spectrum / total
         self.n_components_, self.n_samples_ = k, n
-        self._centred = bool(self.center)
+        self._centred, self._whitened = bool(self.center), bool(self.whiten)
 
     def _certify(self, found: Found, course: Course, total: float, unknown: str = "") -> None:
         scale = 0.5 / total
@@ -248,7 +248,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
             found = np.asarray(X @ self.components_.T) - self.mean_ @ self.components_.T
         else:
             found = self._centred_product(X)
-        return found / self._deviations() if self.whiten else found
+        return found / self._deviations() if self._whitened else found
 
     def _centred_product(self, x: AnyArray) -> AnyArray:
         """(X − 1x̄ᵀ)Vᵀ, block by block; centred first, so that a large mean costs no digits."""
@@ -268,7 +268,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
         """Rows rebuilt from outputs: x̂ = x̄ + Y·components, the denoised rows."""
         check_is_fitted(self, "components_")
         y = checked_outputs(Y, self.n_components_)
-        if self.whiten:
+        if self._whitened:
             y = y * self._deviations()
         return np.asarray(y @ self.components_ + self.mean_)
 

@@ -19,7 +19,7 @@ from ...kernels import REGISTRY, Kernel
 from ..base import Course, Limits, warn_of_duplicates
 from ..components.conversions import kernel_from_reverse
 from ..factors import factor_of
-from ..rows import all_values, in_double, kernel_rows, row_weights
+from ..rows import all_values, in_double, kernel_rows, row_weights, tell_kernel
 from .alternation import Clusters, Task
 from .base import KernelClusters
 from .bounds import rounding_of
@@ -242,6 +242,5 @@ class KernelKMeans(KernelClusters):
     def __sklearn_tags__(self) -> Any:
         """What the kernel takes."""
         tags = super().__sklearn_tags__()
-        kernel = REGISTRY.get(self.kernel)
-        tags.input_tags.sparse, tags.input_tags.pairwise = kernel.takes_sparse, kernel.pairwise
+        tell_kernel(tags, self.kernel)
         return tags

@@ -12,10 +12,10 @@ from ..._base.typing import Array, ArrayLike, BoolArray, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate, Kind
 from ...certificate.relaxation import SIDE
-from ...kernels import REGISTRY, Kernel, Precomputed
+from ...kernels import Precomputed
 from ..base import Course, Limits, warn_of_duplicates
 from ..components.conversions import kernel_from_reverse
-from ..rows import refuse_rows_apart, row_weights
+from ..rows import refuse_rows_apart, row_weights, tell_kernel
 from .affinities import affinity_of
 from .alternation import Clusters, Task
 from .base import KernelClusters
@@ -196,10 +196,9 @@ class NormalizedCut(KernelClusters):
     def __sklearn_tags__(self) -> Any:
         """What the affinities take."""
         tags = super().__sklearn_tags__()
-        if isinstance(self.kernel, Kernel) or self.kernel in REGISTRY.classes:
-            kernel = REGISTRY.get(self.kernel)
-            tags.input_tags.pairwise = kernel.pairwise
-            tags.input_tags.sparse = kernel.takes_sparse or isinstance(kernel, Precomputed)
+        kernel = tell_kernel(tags, self.kernel)
+        if isinstance(kernel, Precomputed):
+            tags.input_tags.sparse = True
         return tags
 
 

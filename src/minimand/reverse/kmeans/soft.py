@@ -155,7 +155,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         centers = start(rows, self.n_clusters, check_random_state(self.random_state))
         form = self._formed(rows, centers)
         with Course(self, form.words, rows.as_passed, solver=form.name) as course:
-            scale = _spread(rows)
+            scale = _of_one_cluster(rows)
             centers, primal = course.follow(self._steps(course, rows, form, centers, scale))
             with undisturbed():
                 self._form, self._n_features_out = form, len(centers)
@@ -255,7 +255,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         centers = rows.shifted(self.cluster_centers_)
         primal = _pass(rows, self._form, centers)[0]
         course = Course(self, self._form.words)
-        return _certified(course, rows, self._form, centers, primal, _spread(rows))
+        return _certified(course, rows, self._form, centers, primal, _of_one_cluster(rows))
 
 
 def _certified(
@@ -307,7 +307,7 @@ def _weighted(X: Any, pull: Array) -> Array:
     return np.asarray((X.T @ pull).T, dtype=float)
 
 
-def _spread(rows: Rows) -> float:
+def _of_one_cluster(rows: Rows) -> float:
     """Σ s‖x − x̄‖², the objective of one cluster."""
     weights = _all_ones(rows)
     mean = _weighted(rows.X, weights).ravel() / rows.total

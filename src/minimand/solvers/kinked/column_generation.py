@@ -60,7 +60,7 @@ class ColumnGeneration(Solver):
         for _ in range(_ROUNDS):
             goal = max(share * control.target, _ROUGH * judgement.gap)
             solved = _solved(objective, form, columns, goal, control)
-            point = Point(_spread(objective, columns, solved.point.w), *solved.point[1:])
+            point = Point(_widened(objective, columns, solved.point.w), *solved.point[1:])
             judgement = judge(
                 objective, point, [solved.dual.theta], known=[judgement.dual], raw=False
             )
@@ -89,7 +89,7 @@ def _solved(
     return best
 
 
-def _spread(objective: Objective, columns: IntArray, values: Array) -> Array:
+def _widened(objective: Objective, columns: IntArray, values: Array) -> Array:
     w = np.zeros(objective.n_features)
     w[columns] = values
     return w

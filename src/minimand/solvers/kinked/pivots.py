@@ -155,7 +155,7 @@ class _Corner:
         end = self._levels[place + 1] if up else self._levels[place]
         fall = self._mass[row] * abs(self.slopes[row] - end)
         way = self._inverse[:, number] * ((1.0 if up else -1.0) * self._sign[row])
-        db = self._spread(way, dw)
+        db = self._fill_in(way, dw)
         self._place[row] = place + up
         self._rows = np.delete(self._rows, number)
         return fall, db
@@ -163,14 +163,14 @@ class _Corner:
     def _coefficient_leaves(self, place: int, dw: Array) -> tuple[float, float]:
         """The edge on which one coefficient leaves zero, likewise."""
         way = -float(np.sign(self._slope[place])) / self._sizes[place]
-        db = self._spread(-(self._inverse @ (self._block[:, place] * way)), dw)
+        db = self._fill_in(-(self._inverse @ (self._block[:, place] * way)), dw)
         dw[place] = way
         fall = (abs(self._slope[place]) - self._l1[place]) / self._sizes[place]
         self._side[place] = np.sign(way)
         self._moving = np.append(self._moving, place)
         return fall, db
 
-    def _spread(self, way: Array, dw: Array) -> float:
+    def _fill_in(self, way: Array, dw: Array) -> float:
         """Set Δw of the moving coefficients; returns Δb."""
         count = self._moving.size
         dw[self._moving] = way[:count] / self._sizes[self._moving]

@@ -207,7 +207,7 @@ class GroupKernel(GramKernel):
     def drawn_on(self, form: Grouped, before: Array, last: Array, ahead: float) -> Array:
         """Groups that are zero stay zero."""
         line = last + ahead * (last - before)
-        stays = form.groups.spread(form.groups.norms(last) == 0)
+        stays = form.groups.to_members(form.groups.norms(last) == 0)
         crosses = (form.l1 > 0) & (last * line <= 0)
         return np.where(stays | crosses, 0.0, line)
 

@@ -48,7 +48,7 @@ class ColumnScaling(NamedTuple):
 
 def matrix_of(design: Design, rows: IntArray | None = None) -> Any:
     """The design, or some rows of it, as one float64 matrix; sparse if the design is."""
-    parts = [b.matrix for b in (design if rows is None else design.rows(rows)).blocks()]
+    parts = (design if rows is None else design.rows(rows)).gathered_blocks()
     if design.sparse:
         return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr", dtype=float)
     return np.vstack(parts).astype(float, copy=False)

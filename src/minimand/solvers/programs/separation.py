@@ -71,11 +71,9 @@ class _Classes(NamedTuple):
         if not np.isfinite(plane.margins).all():
             return False
         noise = EPS * (self.scaling.scale.size**0.5 + 4.0)
-        for rows, x in self.design.blocks():
-            parts = np.asarray(abs(x) @ np.abs(plane.w)) + abs(plane.b)
-            if not (plane.margins[rows] > noise * parts).all():
-                return False
-        return True
+        size = np.abs(plane.w)
+        parts = self.design.map_rows(lambda x: np.asarray(abs(x) @ size)) + abs(plane.b)
+        return bool((plane.margins > noise * parts).all())
 
     def witness(self, rows: IntArray, weights: Array) -> Array | None:
         """Weights of all samples that prove that no plane separates; None if they prove nothing.
@@ -89,13 +87,13 @@ class _Classes(NamedTuple):
             return None
         weights = weights / total
         if self._balanced(rows, weights):
-            return _spread(rows, weights, self.signs.size)
+            return _widened(rows, weights, self.signs.size)
         kept = weights > 1e-9 * weights.max()  # share of the largest weight; safeguard
         rows = rows[kept]
         if rows.size * (self.scaling.scale.size + 2) > _LARGEST:
             return None
         weights = _fresh_weights(self.signed(rows))
-        return _spread(rows, weights, self.signs.size) if self._balanced(rows, weights) else None
+        return _widened(rows, weights, self.signs.size) if self._balanced(rows, weights) else None
 
     def _balanced(self, rows: IntArray, weights: Array) -> bool:
         """Whether Σ aᵢyᵢxᵢ and Σ aᵢyᵢ vanish, up to the rounding of sums of that size."""
@@ -216,7 +214,7 @@ def _fresh_weights(signed: Any) -> Array:
     return weights / total if total > 0 else np.full(weights.size, np.nan)
 
 
-def _spread(rows: IntArray, weights: Array, n: int) -> Array:
+def _widened(rows: IntArray, weights: Array, n: int) -> Array:
     """Weights of some rows as weights of all rows."""
     whole = np.zeros(n)
     whole[rows] = weights

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -136,7 +136,7 @@ def _singular_value_step(objective: Objective, form: Separable) -> Step:
 
 def _dense(objective: Objective) -> Array:
     """A dense copy of X."""
-    blocks: list[Any] = [block.matrix for block in objective.design.blocks()]
+    blocks = objective.design.gathered_blocks()
     dense = [block.toarray() if sparse.issparse(block) else block for block in blocks]
     return np.concatenate(dense, dtype=float)
 

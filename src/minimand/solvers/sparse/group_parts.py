@@ -149,7 +149,7 @@ class Coefficients(Part):
     @cached_property
     def _matrix(self) -> Any:
         """The columns of the features as a matrix, by rows if it is sparse, else centred."""
-        parts = [part.matrix for part in self.design.blocks()]
+        parts = self.design.gathered_blocks()
         if self.design.sparse:
             return sparse.vstack(parts).tocsr()
         return np.concatenate([np.asarray(part, float) for part in parts]) - self._means
@@ -171,7 +171,7 @@ class Coefficients(Part):
             return self._matrix[:, self._features[1]]
         return self._matrix.tocsc()[:, self._features[1]].tocsr()
 
-    def spread(self, values: Array) -> Array:
+    def as_rows(self, values: Array) -> Array:
         """The coefficients as rows of the features, a number for every score."""
         full = np.zeros((self._features[0].size, self.objective.n_scores))
         full[self._features[1], self.score] = values
@@ -230,7 +230,7 @@ class Coefficients(Part):
         runs = Runs(np.arange(size), np.arange(size + 1), np.zeros(size), l1, l2)
         minimise_groups(gram, slope, self.objective.scale, runs, new, SHARE * step.goal)
         shift = -inverse @ (total + cross.T @ (new - w))
-        return new, shift - self._means @ self.spread(new - w)
+        return new, shift - self._means @ self.as_rows(new - w)
 
     @property
     def everything(self) -> bool:  # type: ignore[override]
@@ -249,4 +249,4 @@ class Coefficients(Part):
 
     def scores(self, change: Array) -> Array:
         """The scores that they change."""
-        return self.design.matvec(self.spread(change))
+        return self.design.matvec(self.as_rows(change))

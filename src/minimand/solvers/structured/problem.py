@@ -248,10 +248,10 @@ class Layout:
             edge = np.zeros((self.n_edge, k, k))
             edge.reshape(self.n_edge, -1)[:, _all_or(self.transitions)] = rows
         return ChainWeights(
-            _spread(parts[0], self.coef, (d, k)) if coef else np.empty((0, k)),
-            _spread(parts[1], self.transitions, (k, k)),
-            _spread(parts[2], self.start, (k,)),
-            _spread(parts[3], self.stop, (k,)),
+            _widened(parts[0], self.coef, (d, k)) if coef else np.empty((0, k)),
+            _widened(parts[1], self.transitions, (k, k)),
+            _widened(parts[2], self.start, (k,)),
+            _widened(parts[3], self.stop, (k,)),
             edge,
         )
 
@@ -275,7 +275,7 @@ def _all_or(places: IntArray | None) -> IntArray | slice:
     return slice(None) if places is None else places
 
 
-def _spread(values: Array, places: IntArray | None, shape: tuple[int, ...]) -> Array:
+def _widened(values: Array, places: IntArray | None, shape: tuple[int, ...]) -> Array:
     """A table with these values in their places and zeros elsewhere."""
     if places is None:
         return values.reshape(shape)

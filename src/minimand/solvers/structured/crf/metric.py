@@ -345,5 +345,5 @@ def _squared(design: Design) -> Design:
         if np.array_equal(x.data, x.data * x.data):
             return design
         return as_design(type(x)((x.data * x.data, x.indices, x.indptr), shape=x.shape))
-    blocks = [np.square(np.asarray(block.matrix, dtype=float)) for block in design.blocks()]
+    blocks = [np.square(np.asarray(block, dtype=float)) for block in design.gathered_blocks()]
     return as_design(np.concatenate(blocks))

@@ -90,7 +90,7 @@ class PairProducts:
             single_values=self._values[order],
         )
 
-    def spread(self, coef: Array, table: Array) -> Array:
+    def fill(self, coef: Array, table: Array) -> Array:
         """Fill in the rows of the table; the single weights."""
         table.flat[self._places] = coef[self._by_row]
         return coef[self._by_weight]
@@ -104,7 +104,7 @@ class PairProducts:
 
     def scores(self, coef: Array) -> Array:
         """X·W, (n_tokens, width)."""
-        singles = self.spread(coef, self._table)
+        singles = self.fill(coef, self._table)
         found = self._design.matvec(self._table)
         np.add.at(found.reshape(-1), self._score, self._values * singles[self._weight])
         return found

@@ -59,7 +59,7 @@ class SparseSlope:
         if self._pairs is None:
             self._table[:, :k] = coef.reshape(layout.shape)
         else:
-            singles = self._pairs.spread(coef, self._table)
+            singles = self._pairs.fill(coef, self._table)
         shared = problem.shared_scores(weights)
         partition, path, found = self._tokens.slope(self._table, singles, *shared)
         sizes = self._table.size, self._singles, k * k, k, k

@@ -123,6 +123,43 @@ def test_an_heir_that_costs_more_than_going_on_is_not_taken(share):
     assert any("told" in reason for reason in found.history.hand_overs) == (share > 1)
 
 
+class Wrong(Resigned):
+    """Yields or returns what no solver should."""
+
+    name = "wrong"
+
+    def __init__(self, verdict=None, found=None):
+        self.verdict_, self.found = verdict, found
+
+    def accepts(self, objective, control):
+        return self.verdict_
+
+    def iterate(self, objective, start, control):
+        yield judge(objective, start)
+        yield self.found
+
+
+FINE = mm.solvers.Verdict(True, "anything", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("solver", "error", "sentence"),
+    [
+        (Wrong(True), TypeError, "accepts of solver 'wrong' must return .*Verdict, not True"),
+        (Wrong(FINE), TypeError, "must yield what minimand.certificate.judge returns.*, not None"),
+        (
+            Wrong(FINE, HandOver("it was told to", ("nobody",))),
+            ValueError,
+            "solver 'wrong' hands over to 'nobody', which is none of the solvers",
+        ),
+        (mm.solvers.Solver(), NotImplementedError, "Solver must define accepts"),
+    ],
+)
+def test_a_slip_in_a_solver_of_ones_own_is_said_in_a_sentence(solver, error, sentence):
+    with pytest.raises(error, match=sentence):
+        mm.Classifier("squared_hinge", "l2", alpha=1e-3, solver=solver).fit(*classes())
+
+
 class Undecided(Resigned):
     """Hands over again and again."""
 
