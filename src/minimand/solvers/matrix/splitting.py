@@ -37,7 +37,7 @@ class Splitting(Solver):
     shapes = (Trait.COLUMNS,)
     kind = (*Solver.kind, Trait.SINGULAR_VALUES)
     needs = (Trait.KINKED,)
-    default_max_iter = 5000  # judgements; safeguard
+    default_max_iter = 2000  # judgements; safeguard
     patience = 500  # judgements without progress; safeguard: rounds may spiral inwards
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
