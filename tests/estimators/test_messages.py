@@ -321,6 +321,7 @@ def assert_one_sentence(text):
     ("model", "message"),
     [
         (R(features=3), "features must have fit_transform and transform, not 3"),
+        (R(features=np.dot), r"function of X and Z pass minimand.Callable\(dot\)"),
         (R(features=StandardScaler), r"features must be an object, .*: pass StandardScaler\(\)"),
         (R(callbacks=print), "callbacks must be a list.*: put a single one in a list"),
         (R(callbacks=3), "callbacks must be a list"),

@@ -163,6 +163,19 @@ def test_a_model_on_the_sphere_up_to_rounding_has_a_gap(seed):
     assert float(np.linalg.norm(model.coef_)) == pytest.approx(0.3)
 
 
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive", "quantile", "squared"])
+@pytest.mark.parametrize("penalty", ["l2", mm.L21(by="output"), mm.L2Ball(1e-20)], ids=str)
+def test_no_bound_is_below_the_infimum_of_the_loss(loss, penalty):
+    """However much the rounding of huge values leaves open: the gap was 1e23 of the scale."""
+    rows = 1e6 * RNG.normal(size=(20, 3))
+    y = np.sin(rows[:, 0] / 1e6)
+    with warnings.catch_warnings(action="ignore"):
+        model = mm.Regressor(loss, penalty, features=mm.Polynomial(3), alpha=1e-5).fit(rows, y)
+    found = model.certificate_
+    assert found.dual >= -1e-9 * found.primal
+    assert found.gap <= found.primal * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("rank", [1, 2, 5])
 @pytest.mark.parametrize("penalty", [mm.L21(by="output"), mm.L21(by="output") + mm.L2()])
 def test_a_cut_factor_is_charged_to_a_norm(rank, penalty):

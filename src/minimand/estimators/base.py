@@ -36,7 +36,14 @@ from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_ca
 from .inputs import data
 from .kernel_machines.expansion import Remainder, represented
 from .kernel_machines.rows import expansion, starts_on_rows
-from .outcome import Part, combined, warn_if_cut, warn_if_short, warn_if_zero_is_perfect
+from .outcome import (
+    Part,
+    combined,
+    warn_if_cut,
+    warn_if_isolated,
+    warn_if_short,
+    warn_if_zero_is_perfect,
+)
 from .problem import Fitted, Posed, PosesProblems, score_count, split, stacked
 from .settings import ELSEWHERE
 from .summary import Summarised
@@ -149,6 +156,8 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
                 warn_if_cut(self, posed.objectives)
         if posed.objectives[0].scale == 0:
             warn_if_zero_is_perfect(self, posed.objectives[0])
+        if isinstance(self.__dict__.get("features_"), PivotedCholesky):
+            warn_if_isolated(self, posed.X)
         return self
 
     def _solve_all(self, posed: Posed, relay: Relay | None) -> list[Solution]:

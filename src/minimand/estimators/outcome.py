@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._base.wording import counted
 from ..certificate import Certificate, relative_gap
+from ..kernels.isolation import isolates
 from ..problem.objective import Objective
 from ..problem.slot import Slot, as_table
 from ..solvers import REGISTRY as SOLVERS
@@ -130,6 +131,21 @@ def warn_if_cut(estimator: Any, objectives: Sequence[Objective]) -> None:
         so = f"the relative gap {found.relative:.1e} proves less than tol={estimator.tol:g}"
     warnings.warn(
         f"{type(estimator).__name__}: {why}, so {so}: {help}.", ConvergenceWarning, stacklevel=5
+    )
+
+
+def warn_if_isolated(estimator: Any, X: Any) -> None:
+    """Warn if the bandwidth is so small that nothing is learnt from other rows."""
+    mapped = estimator.features_
+    if not isolates(mapped.kernel_, mapped.training_rows(X)):
+        return
+    kernel = mapped.kernel_
+    warnings.warn(
+        f"{type(estimator).__name__}: the bandwidth of features={kernel} is far below the "
+        "distances of the rows, so that the model knows its training rows and little else: take "
+        f"{type(kernel).__name__}(tau='median'), a larger tau, or scale the columns.",
+        UserWarning,
+        stacklevel=5,
     )
 
 

@@ -214,6 +214,11 @@ def _checked_features(features: Any) -> str:
         return shorten(str(kernel), _LONGEST, placeholder=" …")
     if isinstance(features, type):
         raise TypeError(f"features must be an object, not a class: pass {features.__name__}().")
+    if callable(features) and not hasattr(features, "transform"):
+        raise TypeError(
+            f"features must be a kernel or a transformer, not a function: for a kernel function of "
+            f"X and Z pass minimand.Callable({getattr(features, '__name__', 'function')})."
+        )
     if not hasattr(features, "fit_transform") or not hasattr(features, "transform"):
         raise TypeError(f"features must have fit_transform and transform, not {features!r}.")
     if hasattr(features, "check_parameters"):  # a minimand map

@@ -184,7 +184,9 @@ class Remainder:
         """The certificate if uᵀRu is ``square``, the sum of the parts."""
         noise = self.rounding(model.objective, model.point, model.u, model.a)
         found = replace(model.certificate, rounding=model.certificate.rounding + noise)
-        return _with_gap(model.objective, found, self._gap(model, square), parts)
+        # No loss is below its infimum, whatever is left out: the dual point θ = 0.
+        most = max(found.primal - model.objective.infimum, found.gap)
+        return _with_gap(model.objective, found, min(self._gap(model, square), most), parts)
 
     def _gap(self, model: Judged, square: float) -> float:
         """The gap if uᵀRu is ``square``."""
