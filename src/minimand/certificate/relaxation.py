@@ -34,8 +34,8 @@ _FEW = 4  # one in so many vectors at most: more are not proved but computed; sa
 _CLOSE = 1e-10  # share of the trace that a proof may leave open instead of eigenvalues; safeguard
 _STEPS = 30  # block products of a Krylov space; safeguard
 _ROWS = 128  # rows whose products are summed first; definition: kBlockRows of core/dense/gram.cpp
-# Products of a bounded test: those with sparse matrices take little time. Safeguards.
-_PRODUCTS, _SPARSE_PRODUCTS = 120, 504
+# Largest degree of a random test: products with sparse matrices take little time. Safeguards.
+_DEGREE, _SPARSE_DEGREE = 96, 384
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,8 +322,8 @@ def _top_of_ritz(
         if accurate or step == _STEPS or reason():
             break
     ritz = space.for_a_proof()
-    products = _SPARSE_PRODUCTS if cheap else _PRODUCTS
-    above: Above = bounded_above(operator, ritz, k, ritz.values[:k].sum() + target, rng, products)
+    most = _SPARSE_DEGREE if cheap else _DEGREE
+    above: Above = bounded_above(operator, ritz, k, ritz.values[:k].sum() + target, rng, most)
     values = ritz.values[:k]
     rounding = EPS * 16 * k * math.sqrt(operator.size) * abs(float(values[0])) + operator.rounding
     bound = min(above.bound, k * operator.most) + rounding

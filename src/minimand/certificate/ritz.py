@@ -36,6 +36,7 @@ _LOWEST, _GROWTH = (
     1.2,
 )  # the least degree, and from one to the next that is tried; safeguards
 _AGAIN = 1.5  # from one test to the next; safeguard: a guess that was a little too low
+_RESOLVED = 0.05  # of a Ritz value, which a residual is at most; safeguard
 _SPLITS = 12  # numbers of Ritz vectors off which a test is thought of; safeguard
 _USUAL = 1e-100, 1e100  # numbers whose squares, and squares of small shares of them, are numbers;
 # safeguard
@@ -239,13 +240,13 @@ def bounded_above(
     k: int,
     target: float,
     rng: np.random.RandomState,
-    most_products: int = 100,
+    most: int = 100,
 ) -> Above:
     """The bound by norms; if that is above the target, random tests too.
 
     The first test is made whatever the time limit is, for without it next to nothing is known of
     the complement; it is short, as its products have two columns only. The degree of the next one
-    is the least that should reach the target, or all that ``most_products`` leave.
+    is the least that should reach the target, or ``most``; all of them take less than 3·most.
     """
     theta, residual = ritz.values[:k], ritz.residual(k)
     if k >= operator.size:
@@ -254,11 +255,11 @@ def bounded_above(
     certain, products, degree = True, 0, 0
     tests = _Tests(operator, ritz, k)
     while best > target and not (products and reason()):
-        left, last = most_products - products, degree
-        m, degree = (0, 0) if products else tests.next(best, target, 0, min(left, _DEGREE))
+        last = degree
+        m, degree = (0, 0) if products else tests.next(best, target, 0, min(most, _DEGREE))
         if not degree:
-            m, degree = tests.next(best, target, last, left)
-        if not degree:
+            m, degree = tests.next(best, target, last, most)
+        if not degree or products + degree > 3 * most:
             break
         c = probable_largest(
             operator, ritz.vectors[:, :m], tests.guess(m), degree, rng, patient=degree <= _DEGREE
@@ -269,8 +270,9 @@ def bounded_above(
         bound = sum_above(theta, residual, _with_others(ritz, k, m, c))
         if bound < best:
             best, certain = bound, False
-        if bound > target:
-            tests.drop(m)
+        if degree == most and m == k:
+            break
+        tests.drop(m)
     return Above(best, products, certain)
 
 
@@ -283,19 +285,24 @@ class _Tests:
         self._size = math.acosh(_UNLIKELY * math.sqrt(operator.size))
         others = ritz.images[:, k:] - ritz.vectors[:, k:] * ritz.values[k:]
         crossing = others.T @ others
-        self._sizes = np.sqrt(np.diag(crossing))  # of residuals from k on
-        splits = np.unique(np.geomspace(k, ritz.values.size, _SPLITS).astype(int))
+        # Off m of them, the next Ritz value is about the largest eigenvalue if its residual is
+        # small, and all before it are no further from being eigenvalues than theirs.
+        self._sizes = np.sqrt(np.diag(crossing))
+        above = ritz.values - operator.least
+        small = self._sizes <= _RESOLVED * np.maximum(above[k:], _RESOLVED * above[k - 1])
+        most = k - 1 + int(np.argmin(np.append(small, False)))
+        splits = np.unique(np.geomspace(k, max(most, k), _SPLITS).astype(int))
         self._norms = {m: _norm(crossing[: m - k, : m - k]) for m in splits.tolist()}
 
     def next(self, best: float, target: float, last: int, most: int) -> tuple[int, int]:
         """After how many Ritz vectors to test, and the degree; 0 if no test is worth it.
 
-        Degrees are well above the ``last`` one, and ``most`` at most.
+        Degrees are well above the ``last`` one, but ``most`` at most.
         """
         attained = float(self._theta.sum())
         aim = 0.5 * (attained + max(target, attained))  # half: Ritz values are a little too low
-        degree, found = max(int(_AGAIN * last), _LOWEST), (self._k, 0)
-        while degree <= most:
+        degree, found = min(max(int(_AGAIN * last), _LOWEST), most), (self._k, 0)
+        while degree:
             c, m = min((self._expected(m, degree), m) for m in self._norms)
             bound = _sum_above(self._theta, self._squares, c)
             if bound <= aim or degree == most:
@@ -306,11 +313,12 @@ class _Tests:
     def guess(self, m: int) -> float:
         """The largest eigenvalue off m Ritz vectors, as far as it is known.
 
-        An eigenvalue is no further from the next Ritz value than the length of its residual.
+        An eigenvalue is no further from a Ritz value than the length of its residual.
         """
-        values, last = self._ritz.values, min(m, self._ritz.values.size - 1)
-        near = max(float(values[last]), self._least + EPS * abs(float(values[0])))
-        return near + (float(self._sizes[last - self._k]) if last >= self._k else 0.0)
+        values, k = self._ritz.values, self._k
+        if m < values.size:
+            return float(values[m] + (self._sizes[m - k] if m > k else 0.0))
+        return max(float(values[-1]), self._least + EPS * abs(float(values[0])))
 
     def drop(self, m: int) -> None:
         """Think no more of tests off m Ritz vectors, or more, whose guess was too low."""

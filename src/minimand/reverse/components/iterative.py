@@ -31,8 +31,8 @@ from .stream import RowStream
 
 _EXPLICIT = 2000  # columns, up to which power iteration multiplies by C itself; safeguard
 _MARGIN = 0.1  # share of the target that the estimated error may have at the end; safeguard
-# Products of the final bound: by passes over dense data, and over sparse ones or by C. Safeguards.
-_TESTS, _CHEAP_TESTS = 24, 500
+# Degree of the final tests: by passes over dense data, and over sparse ones or by C. Safeguards.
+_TESTS, _CHEAP_TESTS = 24, 384
 _OTHERS = 8  # random directions beside those found by too narrow a search; safeguard
 _AGAIN = 8  # steps of the next search, after which a direction that was missed shows; safeguard
 _SAMPLE = 1000  # rows of a model that is needed before there is any; safeguard

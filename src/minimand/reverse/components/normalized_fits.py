@@ -24,7 +24,7 @@ from .spectrum import signs_of
 
 EXACT = 2000  # rows, up to which all eigenvalues are computed; safeguard: a second or two
 _STEPS = 200  # block products; safeguard
-_TESTS = 500  # products of the final bound; safeguard
+_TESTS = 384  # degree of the final tests; safeguard
 _MARGIN = 0.1  # share of the target that the estimated error may have at the end; safeguard
 
 
