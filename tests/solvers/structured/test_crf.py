@@ -373,3 +373,16 @@ def test_gains_below_the_rounding_of_the_objective_close_the_gap(seed):
     y = [rng.integers(3, size=len(x)) for x in X]
     model = mm.SequenceLabeler("crf", alpha=1e-5, max_iter=1000, weights="observed")
     assert model.fit(X, y).certificate_.relative <= 1e-4
+
+
+def test_without_a_penalty_columns_that_nearly_agree_lead_nowhere_bad():
+    """Undamped Newton steps went so far along the flat direction that scores lost all digits."""
+    first = [265.72, 360.79, -459.06, 167.18, 61.421, 0.0, 265.72, -379.19, 265.72]
+    tiny = [7.5945e-4, 6.667e-5, -5.9135e-5, -9.7991e-5, 4.5264e-4, 7.5945e-4, 7.5945e-4]
+    tiny += [8.0231e-4, 7.5945e-4]
+    third = [52.285, 70.991, -90.328, 32.895, 12.085, 0.0, 52.285, -74.611, 52.285]
+    X = [np.array([row]) for row in zip(first, tiny, third, strict=True)]
+    y = [[c] for c in (2, 1, 2, 2, 1, 0, 1, 0, 1)]
+    model = mm.SequenceLabeler("crf", "no_penalty", ends=False).fit(X, y)
+    assert model.certificate_.primal < np.log(3)  # that of w = 0
+    assert model.certificate_.primal == pytest.approx(model.history_.primal.min(), rel=1e-6)

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from tests.outputs.labelled_graphs import joined, labellings
 
+import minimand as mm
 from minimand.outputs.graph import Topology
 from minimand.solvers.structured.graph_problem import GraphProblem, hamming
 from minimand.solvers.structured.max_margin.rounds import margin_rounds
@@ -171,3 +172,16 @@ def test_a_unit_without_mass_has_no_say():
     value, _ = _program(problem)
     judged = _solved(problem, tol=1e-7)
     assert judged.dual - 1e-9 <= value <= judged.primal + 1e-9
+
+
+def test_a_program_learns_of_labellings_that_only_its_own_weights_violate():
+    """The ascent's weights are sums of large columns, with few correct digits, and find no news."""
+    X = [
+        np.array([[-129500.0, -149.9], [149700.0, 26.46], [-138700.0, -377.9]]),
+        np.array([[111400.0, 174.3]]),
+        np.array([[111400.0, 174.3]]),
+    ]
+    edges, y = [[(1, 0), (2, 0), (1, 2)], [], []], [[2, 2, 2], [1], [2]]
+    model = mm.GraphLabeler("max_margin", alpha=2.2e-5, cost=[[0, 34.8], [20.9, 0]], directed=False)
+    model.fit(X, y, edges, sample_weight=[2.18, 0.79, 1.51])
+    assert model.certificate_.relative <= 1e-4

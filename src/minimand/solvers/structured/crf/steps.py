@@ -102,12 +102,11 @@ def newton_direction(
     slope = point.steepest
     free: BoolArray | None = None
     near: Metric = metric
-    most, damping = _PRODUCTS, 0.0
+    most, damping = _PRODUCTS, 0.0 if point.problem.l2 else _DAMPING
     if point.problem.l1:
         free = (point.w != 0) | (slope != 0)
         near = metric.on(free)
         most = _PRODUCTS_IN_ORTHANT
-        damping = 0.0 if point.problem.l2 else _DAMPING
 
     def product(v: Array) -> tuple[Array, Array]:
         image, along = model.hessian_product(v)

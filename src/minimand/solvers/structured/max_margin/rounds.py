@@ -64,18 +64,18 @@ def margin_rounds(problem: GraphProblem, start: Array | None = None) -> Iterator
     if start is not None:
         model = _at(problem, start)
         best = min(best, model, key=lambda one: one.primal)
-    mean = model.w
+    mean, solved = model.w, model
     number, share = 0, _SHARE
     while True:
         same = best is model
         model = _exact_if_needed(problem, ascent, model)
         best = model if same else _exact_if_needed(problem, ascent, best)
-        for one in (model, best):
+        ascent.forget(_IDLE)  # not after the passes: a program is to see what is new
+        for one in (model, best, solved):  # some may be one model, which tells nothing again
             _collect(problem, ascent, one)
         own = judged if best is model else _judged(problem, ascent, model)
         ascent.run(_PASSES, share * own.gap, number)
         number += 1
-        ascent.forget(_IDLE)
         program: Array | None = None
         if _left(problem, ascent) <= _SHARE * own.gap:
             share = min(_SHARE, 2.0 * share)
@@ -83,9 +83,10 @@ def margin_rounds(problem: GraphProblem, start: Array | None = None) -> Iterator
             share *= 0.5
             program = solve_small(problem, ascent)
             ascent.refresh()
-        model = _at(problem, ascent.weights())
-        if program is not None:
-            model = min(model, _at(problem, program), key=lambda one: one.primal)
+        model = solved = _at(problem, ascent.weights())
+        if program is not None:  # where weights of the ascent have few correct digits, it is better
+            solved = _at(problem, program)
+            model = min(model, solved, key=lambda one: one.primal)
         mean = model.w if number == 1 else 0.5 * (mean + model.w)
         best = min(best, model, _at(problem, mean), key=lambda one: one.primal)
         judged = _judged(problem, ascent, best)
