@@ -283,6 +283,16 @@ def test_everyday_sizes_are_compared_at_defaults(monkeypatch):
     assert "seed 7" in text
 
 
+def test_everyday_sizes_have_every_drop_in():
+    from bench.everyday import drop_ins
+
+    from minimand import sklearn as ours
+
+    names = {name for name, _, _ in drop_ins.MODELS}
+    assert names == set(ours.__all__)
+    assert all(drop_ins.theirs(name).__name__ == name for name in names)
+
+
 def test_pages_of_scripts_are_written_row_by_row(monkeypatch, tmp_path, capsys):
     from bench.pages.page import Page
 

@@ -51,6 +51,7 @@ def made(
     limits = np.quantile(y, np.arange(1, CLASSES) / CLASSES)
     targets = {
         "number": y,
+        "numbers": np.stack([y, y + rng.normal(size=rows), rng.normal(size=rows)], axis=1),
         "positive": np.exp(0.5 * y),
         "class": (y > 0).astype(int),
         "classes": np.searchsorted(limits, y),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from scipy import sparse
-from sklearn import linear_model, svm
+from sklearn import cluster, decomposition, kernel_ridge, linear_model, manifold, svm
 
 from minimand import sklearn as ours
 
@@ -25,22 +25,70 @@ MODELS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("LinearSVR", {}, "number"),
     ("RidgeCV", {}, "number"),
     ("LassoCV", {}, "number"),
+    ("ElasticNetCV", {}, "number"),
+    ("LassoLarsIC", {}, "number"),
     ("PoissonRegressor", {}, "count"),
+    ("GammaRegressor", {}, "positive"),
+    ("TweedieRegressor", {"power": 1.5}, "count"),
     ("LogisticRegression", {}, "class"),
     ("LogisticRegression", {"l1_ratio": 1.0, "solver": "liblinear"}, "class"),
+    ("LogisticRegressionCV", {"l1_ratios": (0.0,), "use_legacy_attributes": False}, "class"),
     ("LinearSVC", {}, "class"),
     ("LinearSVC", {"loss": "hinge"}, "class"),
     ("RidgeClassifier", {}, "class"),
     ("SGDClassifier", {"random_state": 0}, "class"),
+    ("SGDRegressor", {"random_state": 0}, "number"),
     ("Perceptron", {"random_state": 0}, "class"),
+    ("PassiveAggressiveClassifier", {"random_state": 0}, "class"),
+    ("PassiveAggressiveRegressor", {"random_state": 0}, "number"),
+    ("MultiTaskLasso", {}, "numbers"),
+    ("MultiTaskElasticNet", {}, "numbers"),
+    ("MultiTaskLassoCV", {}, "numbers"),
+    ("MultiTaskElasticNetCV", {}, "numbers"),
+    ("SVC", {}, "class"),
+    ("NuSVC", {}, "class"),
+    ("SVR", {}, "number"),
+    ("NuSVR", {}, "number"),
+    ("OneClassSVM", {}, "class"),
+    ("KernelRidge", {}, "number"),
+    ("PCA", {}, "class"),
+    ("IncrementalPCA", {}, "class"),
+    ("TruncatedSVD", {"random_state": 0}, "class"),
+    ("KernelPCA", {"n_components": 2}, "class"),
+    ("KMeans", {"random_state": 0}, "class"),
+    ("MiniBatchKMeans", {"random_state": 0}, "class"),
+    ("BisectingKMeans", {"random_state": 0}, "class"),
+    ("AgglomerativeClustering", {}, "class"),
+    ("SpectralClustering", {"random_state": 0}, "class"),
+    ("SpectralEmbedding", {"random_state": 0}, "class"),
 )
 # Stored numbers, up to which a fit of scikit-learn's takes seconds and not minutes.
 _MOST_COLUMNS = 5000
-MOST = {"QuantileRegressor": 100_000, "LassoCV": 1_000_000}
+MOST = {
+    "QuantileRegressor": 100_000,
+    "LassoCV": 1_000_000,
+    "ElasticNetCV": 1_000_000,
+    "LassoLarsIC": 1_000_000,
+    "LogisticRegressionCV": 600_000,
+    "MultiTaskLassoCV": 100_000,
+    "MultiTaskElasticNetCV": 100_000,
+}
+# Models of all pairs of rows, for which 2000 rows are many; and those that need a dense X.
+_PAIRS = (
+    "SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelPCA",
+    "AgglomerativeClustering", "SpectralClustering", "SpectralEmbedding",
+)  # fmt: skip
+_DENSE = (
+    "RidgeCV", "LassoLarsIC", "MultiTaskLasso", "MultiTaskElasticNet", "MultiTaskLassoCV",
+    "MultiTaskElasticNetCV", "PCA", "IncrementalPCA",
+)  # fmt: skip
+_MOST_ROWS = 2000
+_MOST_WORK = 1e10  # multiply-adds of a Gram, or of a decomposition of X
 
 
 def theirs(name: str) -> type:
-    return getattr(linear_model, name, None) or getattr(svm, name)
+    rooms = (linear_model, svm, kernel_ridge, decomposition, cluster, manifold)
+    return next(getattr(room, name) for room in rooms if hasattr(room, name))
 
 
 def feasible(name: str, data: Data) -> bool:
@@ -48,8 +96,10 @@ def feasible(name: str, data: Data) -> bool:
     n, d = data.X.shape
     if name == "HuberRegressor" and d > _MOST_COLUMNS:
         return False  # its scale is found with a dense Hessian of all columns
-    if name == "RidgeCV":
-        return not sparse.issparse(data.X) and min(n, d) ** 2 * max(n, d) <= 1e10
+    if name in _PAIRS and n > _MOST_ROWS:
+        return False
+    if name in _DENSE and (sparse.issparse(data.X) or min(n, d) ** 2 * max(n, d) > _MOST_WORK):
+        return False
     return data.numbers <= MOST.get(name, data.numbers)
 
 
@@ -64,7 +114,7 @@ def cells(data: Data, turns: Turns) -> Iterator[Cell]:
         fits = [partial(model.fit, data.X, data.targets[kind]) for model in pair]
         try:
             times = best(fits, turns)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             warnings.warn(f"{label} on {data.name} was left out: {error}", stacklevel=2)
             continue
         if times[1] < float("inf"):
