@@ -212,7 +212,7 @@ def test_what_known_vectors_prove_is_above(seed, size, k, error, decay, slack):
         return
     rounding = 4e-16 * size * k * np.abs(values).max()
     assert found[1] >= true - rounding
-    assert found[0].sum() <= true + rounding
+    assert found[0].sum() <= true + 4 * rounding  # the basis is orthonormal up to rounding
     assert found[1] <= found[0].sum() + slack * np.abs(values).sum() + rounding
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 import minimand as mm
-from minimand.estimators.labelers.tokens import flattened
+from minimand.estimators.labelers.tokens import flattened, read
 
 X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 2.0]])]
 Y = [["a", "b"], ["b"]]
@@ -98,6 +98,19 @@ def test_values_of_features():
     assert set(model.features_.feature_names_) == {*expected, "s:u"} - {"d:e:g:h"}
     names = mm.SequenceLabeler(alpha=0.1).fit([[["w=the", "first"], ["w=dog"]]], [["a", "b"]])
     assert set(names.features_.feature_names_) == {"w=the", "first", "w=dog"}
+
+
+@pytest.mark.parametrize("beside", [{}, {"near": {"left": "z"}}])
+def test_what_a_token_has_twice_counts_twice_however_dicts_become_rows(beside):
+    X = [[{"parts": ["p", "p", "q"], **beside}, {"parts": ["q"]}, {"parts": ["p"]}]]
+    indexed = mm.SequenceLabeler(alpha=0.1).fit(X, [["a", "b", "a"]])
+    hashed = mm.SequenceLabeler(alpha=0.1, features="hash").fit(X, [["a", "b", "a"]])
+    expected = indexed.predict_marginals(X)[0]
+    np.testing.assert_allclose(hashed.predict_marginals(X)[0], expected, atol=2e-3)
+    columns = indexed.features_.get_feature_names_out().tolist()
+    assert indexed.features_.transform(X[0][1:])[0, columns.index("parts:q")] == 1.0
+    rows = read(X, indexed).matrix
+    assert rows[0, columns.index("parts:p")] == 2.0
 
 
 def test_features_that_the_fit_has_not_seen_count_nothing():
@@ -208,7 +221,6 @@ PARAMETERS = {
         "edge_features must be None, 'later', 'both', or",
     ),
     "edges by number": ({"edge_features": 3}, "edge_features must be None, 'later', .* not 3"),
-    "edges of a perceptron": ({"loss": "perceptron", "edge_features": "later"}, "leave it out"),
     "failing edges": (
         {"edge_features": lambda x: x[:, [99]]},
         "edge_features raised IndexError for sequence 0 with 1 step .* numeric rows",
@@ -254,7 +266,6 @@ def test_parameters_of_crfsuite_are_translated(labeler, units):
     ("params", "words"),
     [
         ({"penalty": "l1"}, "partial_fit takes penalty='l2' or 'no_penalty', as"),
-        ({"edge_features": "later"}, "partial_fit takes no edge_features"),
         ({"weights": "observed"}, "partial_fit takes weights='all', as"),
         ({"transitions": [("a", "b")]}, "partial_fit takes transitions='full', as"),
     ],

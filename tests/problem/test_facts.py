@@ -9,7 +9,7 @@ import minimand as mm
 from minimand.design import as_design
 from minimand.problem.objective import Objective, Point
 
-NAMES = "spread", "root_spread", "column_norms"
+NAMES = "spread", "root_spread", "column_norms", "column_means"
 
 
 def objective(n=30, d=5, seed=0, penalty=None):
@@ -68,6 +68,28 @@ def test_a_fact_is_computed_once_whoever_asks_first():
     _ = other.free_basis
     assert base.basis_of(np.array([0, 1])) is other.free_basis
     assert other.meter.passes == passes + 1  # for the basis alone
+
+
+@pytest.mark.parametrize("first", ["spread", "column_means"])
+def test_sizes_and_means_of_columns_take_one_pass(first):
+    base = objective()
+    passes = base.meter.passes
+    getattr(base, first)
+    x = base.design.x
+    np.testing.assert_allclose(base.spread, base.mass @ x**2, rtol=1e-13)
+    np.testing.assert_allclose(base.column_means, base.mass @ x, rtol=1e-12, atol=1e-15)
+    assert base.meter.passes == passes + 1
+
+
+def test_rows_of_equal_curvature_have_the_means_of_the_columns():
+    base = objective()
+    even, uneven = 0.25 * base.mass, base.mass * np.linspace(1.0, 1.0 + 1e-9, 30)
+    _ = base.column_means
+    passes = base.meter.passes
+    for extra, h in enumerate((even, uneven)):
+        mean = h @ base.design.x / h.sum()
+        np.testing.assert_allclose(base.mean_row(h), mean, rtol=1e-13, atol=1e-15)
+        assert base.meter.passes == passes + extra
 
 
 def test_sizes_of_used_columns_are_kept_for_the_next_model():

@@ -55,6 +55,32 @@ def test_rows_of_the_fit_keep_their_labels(n_columns, shift):
     np.testing.assert_array_equal(nearest.predict(rows), np.arange(60))
 
 
+@pytest.mark.parametrize("size", [1e-140, 1e-60, 1e-35, 1e35, 1e60, 1e140])
+@pytest.mark.parametrize("distance", ["euclidean", "manhattan", "cosine"])
+def test_k_means_does_not_depend_on_the_unit(size, distance):
+    """Bounds of distances are numbers of single precision, in which such ones vanish."""
+    unit = 2.0 ** round(np.log2(size))
+    rows = RNG.normal(size=(300, 4))
+    plain, other = (
+        mm.KMeans(5, distance=distance, random_state=0).fit(x) for x in (rows, unit * rows)
+    )
+    np.testing.assert_array_equal(plain.labels_, other.labels_)
+    np.testing.assert_array_equal(other.predict(unit * rows), other.labels_)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e4, 1e6])
+@pytest.mark.parametrize("kernel", ["linear", mm.Polynomial(2)], ids=str)
+def test_kernel_k_means_predicts_its_labels_far_from_zero(shift, kernel):
+    """Also of rows that weigh little, and where rounding cannot tell centres apart."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(30, 2)) + shift
+        for weights in (None, rng.choice([1e-3, 1.0, 1e3], size=30)):
+            model = mm.KernelKMeans(3, kernel=kernel, random_state=0)
+            labels = model.fit(rows, sample_weight=weights).labels_
+            np.testing.assert_array_equal(model.predict(rows), labels)
+
+
 def test_formats_of_sparse_rows():
     rows = sparse.random(20, 6, 0.5, format="coo", random_state=0)
     weights = np.arange(20.0) % 3

@@ -15,6 +15,7 @@ PROBLEMS = {
     "convex_concave": (mm.WeightedRanking([0.0, 1.0]), "l2"),
     "multiplier": ("squared", mm.L1Ball(0.5)),
     "reweighted": ("squared", mm.MCP()),
+    "ridge_level": ("absolute", mm.L21(by="output")),
     "class_dual": (mm.CrammerSinger(), "l2"),
     "class_primal_dual": (mm.CrammerSinger(), "l2"),
     "run_newton": ("squared_hinge", "l2"),

@@ -46,7 +46,8 @@ class Program:
 def optimum(objective, X, loss, *, norms=None, squares=None):
     """(w, b) at the optimum of Σ mass·loss + Σ normsⱼ‖Wⱼ‖ + ½ Σ squaresⱼ‖Wⱼ‖², z = X W + b.
 
-    ``loss`` is one of "softmax", "run_squares", "run_maximum" and "largest".
+    ``loss`` is one of "softmax", "margins", "quantiles", "run_squares", "run_maximum" and
+    "largest".
     """
     program, k = Program(), objective.n_scores
     n, d = X.shape
@@ -84,6 +85,38 @@ def _softmax(program, objective, score):
             program.cost[place] -= mass * factor
 
 
+def _margins(program, objective, score):
+    # The sum of the j largest max(0, t_c) is the least j·s + Σ max(0, t_c − s) over s ≥ 0.
+    k = objective.n_scores
+    weights, costs = objective.loss.order_weights(k), objective.loss.costs(k)
+    falls = weights - np.append(weights[1:], 0.0)
+    for i, mass in enumerate(objective.mass):
+        label = int(objective.y[i])
+        right, right_constant = score(i, label)
+        for j in np.flatnonzero(falls):
+            (level,) = program.variables(1, cost=mass * falls[j] * (j + 1))
+            program.inside(clarabel.NonnegativeConeT(1), ([(level, 1.0)], 0.0))
+            for c in range(k):
+                if c == label:
+                    continue
+                (excess,) = program.variables(1, cost=mass * falls[j])
+                program.inside(clarabel.NonnegativeConeT(1), ([(excess, 1.0)], 0.0))
+                terms, constant = score(i, c, -1.0)
+                row = [*terms, *right, (level, 1.0), (excess, 1.0)]
+                constant += right_constant - costs[label, c]
+                program.inside(clarabel.NonnegativeConeT(1), (row, constant))
+
+
+def _quantiles(program, objective, score):
+    for i, mass in enumerate(objective.mass):
+        for c, q in enumerate(objective.loss.levels):
+            (top,) = program.variables(1, cost=mass)
+            for slope in (-q, 1.0 - q):  # slope·(z_c − y) ≤ top
+                terms, constant = score(i, c, -slope)
+                row = [*terms, (top, 1.0)], constant + slope * objective.y[i]
+                program.inside(clarabel.NonnegativeConeT(1), row)
+
+
 def _run_squares(program, objective, score):
     for mass, start, stop in zip(objective.mass, objective.units, objective.units[1:]):
         (mean,) = program.variables(1, curve=mass)
@@ -116,6 +149,8 @@ def _largest(program, objective, score):
 
 LOSSES = {
     "softmax": _softmax,
+    "margins": _margins,
+    "quantiles": _quantiles,
     "run_squares": _run_squares,
     "run_maximum": _run_maximum,
     "largest": _largest,

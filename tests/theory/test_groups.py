@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from shapes import Softmax
+from shapes_oracle import optimum
 from test_shapes import problem
 
 import minimand as mm
@@ -345,3 +346,28 @@ def test_losses_with_kinks_are_certified_too():
     found = solved(problem(mm.Absolute(), 0.1 * mm.GroupL2(LABEL), X, Y[:, 0]), tol=1e-6)
     assert found.converged
     assert found.certificate.relative <= 1e-6
+
+
+COST = np.array([[0, 1, 4, 1], [2, 0, 1, 1], [1, 3, 0, 1], [1, 1, 1, 0.0]])
+
+
+@pytest.mark.parametrize("loss", [
+    mm.CrammerSinger(COST), mm.Ranking(COST), mm.TopK(2), mm.WeightedRanking(),
+    mm.WeightedRanking([2.0, 2.0, 0.5]),
+], ids=repr)  # fmt: skip
+def test_class_margins_equal_their_cone_program(loss):
+    X, scores = data(5, n=30, d=4, k=4)
+    rng, y = np.random.default_rng(5), np.argmax(scores, axis=1).astype(float)
+    y[:4] = np.arange(4.0)
+    objective = problem(
+        loss, 0.05 * mm.L21(), X, y, 4, True, rng.uniform(0.2, 2.0, 30),
+        offset=0.3 * rng.standard_normal((30, 4)),
+    )  # fmt: skip
+    w, b = optimum(objective, X, "margins", norms=0.05)
+    best = objective.primal(objective.point(w, b))
+    for most in (1, None):
+        found = solve(objective, "auto", Control(tol=1e-7, max_iter=most)).certificate
+        assert found.dual <= best + 1e-9 * objective.scale
+        assert found.gap >= found.primal - best - 1e-9 * objective.scale
+    assert found.relative <= 1e-7
+    assert found.primal == pytest.approx(best, abs=2e-7 * objective.scale)

@@ -124,7 +124,7 @@ def test_sorted_rows_give_a_looser_but_sound_bound(monkeypatch):
     for shift in (0.0, 0.1):
         best.intercept_ = best.intercept_ + shift
         found = mm.certify(best, batches=batches(X[order], LABELS[order], 20))
-        assert found.dual <= best.certificate_.primal
+        assert found.dual <= best.certificate_.primal + found.rounding
         assert found.gap < 0.5 * found.primal
 
 

@@ -6,7 +6,7 @@ import clarabel
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from shapes_oracle import Program
+from shapes_oracle import Program, optimum
 from test_shapes import problem
 
 import minimand as mm
@@ -231,3 +231,37 @@ def test_what_is_refused(q):
         mm.Regressor(mm.Quantiles(crossing="no"), "l2").fit(X, y)
     with pytest.raises(ValueError, match="without intercepts"):
         mm.Regressor(mm.Quantiles(crossing=False), "l2", intercept=False).fit(X, y)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_groups_in_order_are_refused_with_a_way_out(squared):
+    X, y = data()
+    penalty = mm.L21(squared=squared)
+    with pytest.raises(ValueError, match=r"take crossing=True or .*such as Huber\(\)"):
+        mm.Regressor(IN_ORDER, penalty, alpha=0.1).fit(X, y)
+    free = mm.Regressor(mm.Quantiles(LEVELS), penalty, alpha=0.1).fit(X, y)
+    assert free.certificate_.relative <= 1e-6
+
+
+def test_rounded_quantiles_are_envelopes():
+    rng = np.random.default_rng(0)
+    z, y, loss = 2 * rng.standard_normal((50, 3)), rng.standard_normal(50), mm.Quantiles(LEVELS)
+    for width in (1e-6, 0.3, 4.0):
+        smooth = loss.smoothed(width)
+        near = loss.prox(z, y, width)
+        value = loss.value(near, y) + ((z - near) ** 2).sum(axis=1) / (2 * width)
+        assert smooth.value(z, y) == pytest.approx(value, rel=1e-9, abs=1e-9)
+        assert smooth.gradient(z, y) == pytest.approx((z - near) / width, abs=1e-6)
+        mm.testing.check_loss(smooth, y[:6], n_scores=3)
+
+
+def test_a_feature_for_all_quantiles_or_for_none_equals_its_cone_program():
+    X, y = data(n=30)
+    objective = problem(mm.Quantiles(LEVELS), 0.1 * mm.L21(), X, y, 3)
+    w, b = optimum(objective, X, "quantiles", norms=0.1)
+    best = objective.primal(objective.point(w, b))
+    for most in (1, None):
+        found = solve(objective, "auto", Control(tol=1e-7, max_iter=most)).certificate
+        assert found.dual <= best + 1e-9 * objective.scale
+    assert found.relative <= 1e-7
+    assert found.primal == pytest.approx(best, abs=2e-7 * objective.scale)

@@ -97,10 +97,15 @@ def rows_operator(design: Design, weights: Array, mean: Array) -> Operator:
         removed = total * float(mean @ mean)
         near = removed <= _FAR * trace
     if near or design.sparse:
+        side, each = weights[:, None], np.ones(n)
 
         def product(v: Array) -> Array:
-            t = weights[:, None] * (design.matvec(np.ascontiguousarray(v)) - mean @ v)
-            return design.rmatvec(t) - np.multiply.outer(mean, t.sum(axis=0))
+            t = design.matvec(np.ascontiguousarray(v))
+            t -= mean @ v
+            t *= side
+            found = design.rmatvec(t)
+            found -= np.multiply.outer(mean, each @ t)
+            return found
 
         rounding += _ULPS * EPS * math.sqrt(n) * removed
         return Operator(product, d, max(trace, 0.0), rounding=rounding)

@@ -26,7 +26,8 @@ from .._base.watch import reason
 from ..design import as_design
 from .centred import column_matrix, mean_of, row_matrix, rows_operator, scaled_squares
 from .deflated import proved_top
-from .ritz import Above, Operator, Ritz, bounded_above, krylov, of_usual_size
+from .krylov import Krylov
+from .ritz import Above, Operator, bounded_above, of_usual_size
 
 SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
 _FEW = 4  # one in so many vectors at most: more are not proved but computed; safeguard
@@ -314,14 +315,13 @@ def _top_of_ritz(
 ) -> TopSum:
     # No k eigenvalues sum to more than k times the largest that is possible.
     target = tol * min(abs(operator.trace), k * operator.most)
-    ritz: Ritz | None = None
-    for step, found in enumerate(krylov(operator, k, rng, start), 1):
-        ritz = found
+    space = Krylov(operator, k, rng, start)
+    for step, found in enumerate(space, 1):
         small = EPS * operator.size + 1e-2 * math.sqrt(tol)  # of residuals; their square counts
         accurate = np.linalg.norm(found.residual(k)) <= small * abs(found.values[0])
         if accurate or step == _STEPS or reason():
             break
-    assert ritz is not None
+    ritz = space.for_a_proof()
     products = _SPARSE_PRODUCTS if cheap else _PRODUCTS
     above: Above = bounded_above(operator, ritz, k, ritz.values[:k].sum() + target, rng, products)
     values = ritz.values[:k]

@@ -15,7 +15,7 @@ is; a poor V makes it loose only. `largest_on_complement` finds c.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,17 +23,20 @@ import numpy as np
 from scipy import linalg
 
 from .._base.linear_system import EPS
-from .._base.threads import one_blas_thread
 from .._base.typing import Array
 from .._base.watch import reason
 
 Product = Callable[[Array], Array]
 
-_EXTRA = 8  # columns of a block beyond those wanted; safeguard: eigenvalues that lie close together
-_BLOCKS = 8  # blocks of a basis before it is restarted; safeguard: memory
 _TESTS = 2  # random vectors of the test; safeguard
 _UNLIKELY = 1e8  # each misses the largest eigenvector with probability below 1/this; safeguard
-_DEGREE = 24  # of the first test polynomial, and products that it takes; safeguard
+_DEGREE = 24  # of the first test polynomial at most, in products; safeguard
+_LOWEST, _GROWTH = (
+    4,
+    1.2,
+)  # the least degree, and from one to the next that is tried; safeguards
+_AGAIN = 1.5  # from one test to the next; safeguard: a guess that was a little too low
+_SPLITS = 12  # numbers of Ritz vectors off which a test is thought of; safeguard
 _USUAL = 1e-100, 1e100  # numbers whose squares, and squares of small shares of them, are numbers;
 # safeguard
 _SHARES = np.geomspace(1e-6, 1e3, 28)  # of τ to be tried, times its natural size; safeguard
@@ -109,43 +112,6 @@ def orthonormal(columns: Array, beside: Array | None = None) -> Array:
     return basis
 
 
-def krylov(
-    operator: Operator, k: int, rng: np.random.RandomState, start: Array | None = None
-) -> Iterator[Ritz]:
-    """Ritz pairs of a growing block Krylov space {Ω, AΩ, A²Ω, …}; one block product each.
-
-    Ω is random, with some columns more than k. All blocks are kept orthonormal to each other. When
-    there are too many, the space is restarted with the best Ritz vectors (a thick restart). It
-    ends when the space is invariant, so that the Ritz values are eigenvalues.
-    """
-    width = min(operator.size, k + _EXTRA)
-    room = min(operator.size, max(_BLOCKS * width, 2 * width))
-    if start is None:
-        start = rng.standard_normal((operator.size, width))
-    block = orthonormal(start)
-    most = max(room, block.shape[1]) + width
-    basis, images = (np.empty((operator.size, most), order="F") for _ in range(2))
-    square = np.zeros((most, most))
-    used = 0
-    while block.size:
-        image = operator.product(block)
-        new = slice(used, used + block.shape[1])
-        used = new.stop
-        basis[:, new], images[:, new] = block, image
-        # NumPy and SciPy have a BLAS each, whose threads would wait for each other, spinning.
-        with one_blas_thread():
-            square[:used, new] = basis[:, :used].T @ image
-            square[new, :used] = square[:used, new].T
-            found = rayleigh_ritz(basis[:, :used], images[:, :used], width, square[:used, :used])
-        yield found
-        with one_blas_thread():
-            block = orthonormal(image, basis[:, :used])
-        if used + width > room:
-            used = found.values.size
-            basis[:, :used], images[:, :used] = found.vectors, found.images
-            square[:used, :used] = np.diag(found.values)
-
-
 def rayleigh_ritz(basis: Array, images: Array, most: int, square: Array | None = None) -> Ritz:
     """The best pairs of an orthonormal basis V, of which A V is known, and VᵀA V perhaps."""
     square = basis.T @ images if square is None else square
@@ -213,12 +179,13 @@ def probable_largest(
         return (project(operator.product(x)) - middle * x) / half
 
     before = project(rng.standard_normal((operator.size, _TESTS)))
-    now = project(mapped(before))
-    for _ in range(degree - 1):
-        if not patient and reason():
-            return math.inf
-        before, now = now, 2.0 * mapped(now) - before
-    size = _UNLIKELY * float(np.linalg.norm(now, axis=0).max())
+    with np.errstate(over="ignore", invalid="ignore"):  # far above the guess the polynomial is huge
+        now = project(mapped(before))
+        for _ in range(degree - 1):
+            if not patient and reason():
+                return math.inf
+            before, now = now, 2.0 * mapped(now) - before
+        size = _UNLIKELY * float(np.linalg.norm(now, axis=0).max())
     if not math.isfinite(size):
         return math.inf
     return middle + half * math.cosh(math.acosh(max(size, 1.0)) / degree)
@@ -229,11 +196,20 @@ def sum_above(theta: Array, residual: Array, c: float) -> float:
 
     For the sums of d, S_j(Θ + RᵀR/τ) ≤ S_j(Θ) + S_j(RᵀR)/τ is used.
     """
-    k = theta.size
     if c == -math.inf:  # there is no complement, and the residual is rounding
         return float(theta.sum()) + float(np.abs(residual).sum())
+    return _sum_above(theta, _squares(residual), c)
+
+
+def _squares(residual: Array) -> Array:
+    """The squared singular values of k columns, the largest first."""
+    k = residual.shape[1]
     squares = np.linalg.svd(residual, compute_uv=False) ** 2 if residual.size else np.zeros(k)
-    squares = np.concatenate([squares, np.zeros(max(k - squares.size, 0))])[:k]
+    return np.concatenate([squares, np.zeros(max(k - squares.size, 0))])[:k]
+
+
+def _sum_above(theta: Array, squares: Array, c: float) -> float:
+    k = theta.size
     ritz = np.concatenate([[0.0], np.cumsum(theta)])
     crossing = np.concatenate([[0.0], np.cumsum(squares)])
     if not math.isfinite(c):
@@ -265,48 +241,95 @@ def bounded_above(
     rng: np.random.RandomState,
     most_products: int = 100,
 ) -> Above:
-    """The bound by norms; if that is above the target, random tests of rising degree too."""
+    """The bound by norms; if that is above the target, random tests too.
+
+    The first test is made whatever the time limit is, for without it next to nothing is known of
+    the complement; it is short, as its products have two columns only. The degree of the next one
+    is the least that should reach the target, or all that ``most_products`` leave.
+    """
     theta, residual = ritz.values[:k], ritz.residual(k)
     if k >= operator.size:
         return Above(float(theta.sum()) + float(np.abs(residual).sum()), 0, True)
     best = sum_above(theta, residual, largest_on_complement(operator, ritz, k))
-    certain, products, degree = True, 0, _DEGREE
-    # The first test is made whatever the limit: its products have two columns only, and without it
-    # next to nothing is known of the complement.
-    while best > target and products + degree <= most_products and not (products and reason()):
-        # The test of the complement of k or of all Ritz vectors, whichever should give less.
-        chances = {m: _expected(operator, ritz, k, m, degree) for m in {k, ritz.values.size}}
-        m = min(chances, key=lambda m: chances[m])
-        if sum_above(theta, residual, chances[m]) < best:
-            c = probable_largest(
-                operator,
-                ritz.vectors[:, :m],
-                _guess(operator, ritz, m),
-                degree,
-                rng,
-                patient=products == 0,
-            )
-            products += degree
-            bound = sum_above(theta, residual, _with_others(ritz, k, m, c))
-            if bound < best:
-                best, certain = bound, False
-        degree *= 4
+    certain, products, degree = True, 0, 0
+    tests = _Tests(operator, ritz, k)
+    while best > target and not (products and reason()):
+        left, last = most_products - products, degree
+        m, degree = (0, 0) if products else tests.next(best, target, 0, min(left, _DEGREE))
+        if not degree:
+            m, degree = tests.next(best, target, last, left)
+        if not degree:
+            break
+        c = probable_largest(
+            operator, ritz.vectors[:, :m], tests.guess(m), degree, rng, patient=degree <= _DEGREE
+        )
+        if not math.isfinite(c):
+            break
+        products += degree
+        bound = sum_above(theta, residual, _with_others(ritz, k, m, c))
+        if bound < best:
+            best, certain = bound, False
+        if bound > target:
+            tests.drop(m)
     return Above(best, products, certain)
 
 
-def _guess(operator: Operator, ritz: Ritz, m: int) -> float:
-    """The largest eigenvalue off m Ritz vectors, as far as it is known."""
-    if m < ritz.values.size:
-        return float(ritz.values[m])
-    return max(float(ritz.values[-1]), operator.least + EPS * abs(float(ritz.values[0])))
+class _Tests:
+    """What tests off some of the Ritz vectors should give, if Ritz values are eigenvalues."""
+
+    def __init__(self, operator: Operator, ritz: Ritz, k: int) -> None:
+        self._ritz, self._k, self._least = ritz, k, operator.least
+        self._theta, self._squares = ritz.values[:k], _squares(ritz.residual(k))
+        self._size = math.acosh(_UNLIKELY * math.sqrt(operator.size))
+        others = ritz.images[:, k:] - ritz.vectors[:, k:] * ritz.values[k:]
+        crossing = others.T @ others
+        self._sizes = np.sqrt(np.diag(crossing))  # of residuals from k on
+        splits = np.unique(np.geomspace(k, ritz.values.size, _SPLITS).astype(int))
+        self._norms = {m: _norm(crossing[: m - k, : m - k]) for m in splits.tolist()}
+
+    def next(self, best: float, target: float, last: int, most: int) -> tuple[int, int]:
+        """After how many Ritz vectors to test, and the degree; 0 if no test is worth it.
+
+        Degrees are well above the ``last`` one, and ``most`` at most.
+        """
+        attained = float(self._theta.sum())
+        aim = 0.5 * (attained + max(target, attained))  # half: Ritz values are a little too low
+        degree, found = max(int(_AGAIN * last), _LOWEST), (self._k, 0)
+        while degree <= most:
+            c, m = min((self._expected(m, degree), m) for m in self._norms)
+            bound = _sum_above(self._theta, self._squares, c)
+            if bound <= aim or degree == most:
+                return (m, degree) if bound < best else found
+            degree = min(max(degree + 1, int(_GROWTH * degree)), most)
+        return found
+
+    def guess(self, m: int) -> float:
+        """The largest eigenvalue off m Ritz vectors, as far as it is known.
+
+        An eigenvalue is no further from the next Ritz value than the length of its residual.
+        """
+        values, last = self._ritz.values, min(m, self._ritz.values.size - 1)
+        near = max(float(values[last]), self._least + EPS * abs(float(values[0])))
+        return near + (float(self._sizes[last - self._k]) if last >= self._k else 0.0)
+
+    def drop(self, m: int) -> None:
+        """Think no more of tests off m Ritz vectors, or more, whose guess was too low."""
+        self._norms = {
+            other: norm for other, norm in self._norms.items() if other < max(m, self._k + 1)
+        }
+
+    def _expected(self, m: int, degree: int) -> float:
+        """The bound off the first k Ritz vectors that a test off the first m would give."""
+        half = 0.5 * (self.guess(m) - self._least)
+        c = self._least + half * (1.0 + math.cosh(self._size / degree))
+        return c if m == self._k else _joined(float(self._ritz.values[self._k]), self._norms[m], c)
 
 
-def _expected(operator: Operator, ritz: Ritz, k: int, m: int, degree: int) -> float:
-    """What a test of that degree would give, if the guess were true."""
-    guess = _guess(operator, ritz, m)
-    size = math.acosh(_UNLIKELY * math.sqrt(operator.size))
-    half = 0.5 * (guess - operator.least)
-    return _with_others(ritz, k, m, operator.least + half * (1.0 + math.cosh(size / degree)))
+def _norm(crossing: Array) -> float:
+    """The 2-norm of columns with these inner products, about."""
+    if not crossing.size:
+        return 0.0
+    return math.sqrt(max(float(np.linalg.eigvalsh(crossing)[-1]), 0.0))
 
 
 def _with_others(ritz: Ritz, k: int, m: int, c: float) -> float:

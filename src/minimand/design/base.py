@@ -217,6 +217,11 @@ class Design:
 
         return Moments(*self.reduce(sums, h))
 
+    @property
+    def squares_of_all(self) -> bool:
+        """Whether `column_squares` reads all rows, so that the means cost no further pass."""
+        return True
+
     def column_squares(self, h: Array) -> Array:
         """Σ hᵢxᵢⱼ² of every column, as a size; from some rows where a pass would take long."""
         return self.moments(h).second

@@ -95,6 +95,11 @@ class InBlocks(Design):
         some = self.thinned(max(1, self.shape[0] // _SAMPLE))
         return some.rmatvec(np.full(some.shape[0], 1.0 / some.shape[0]))
 
+    @property
+    def squares_of_all(self) -> bool:
+        """False: some rows tell the sizes."""
+        return False
+
     def column_squares(self, h: Array) -> Array:
         """Estimates from some rows, whose weights are raised to add up to those of all."""
         every = max(1, self.shape[0] // _SAMPLE)

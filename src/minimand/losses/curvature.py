@@ -3,6 +3,7 @@
     Diagonal    Hᵢ = hᵢ, or diag(hᵢ) for k scores       losses of one number, sums over scores
     Simplex     Hᵢ = sᵢ·(diag(pᵢ) − pᵢpᵢᵀ)              the softmax: pᵢ are probabilities
     Coupled     Hᵢ = diag(gᵢ) + a Laplacian             interior points of losses of class margins
+    WithinSets  differences of scores (`within_sets`)   class margins with rounded kinks
     Operator    a product and nothing else              losses over runs of rows (sequences)
 
 A row has k scores; the first three kinds have one block per row. Coefficients are numbered as in

@@ -24,9 +24,8 @@ class Facts:
     mass: Array
     intercept: bool
     units: IntArray | None = None  # units of the loss, over whose rows the masses are spread
-    means: Array | None = None  # of the columns
+    means: Array | None = None  # of the columns, by the masses
     spread: Array | None = None  # mean squares of the columns
-    mean: Array | None = None  # means of the columns, by the masses
     root_spread: Array | None = None
     sizes: Array | None = None  # root mean squares of columns that models have used, NaN for others
     column_norms: Array | None = None
@@ -59,7 +58,6 @@ class Facts:
             self.units,
             means=on_them(self.means),
             spread=on_them(self.spread),
-            mean=on_them(self.mean),
             root_spread=on_them(self.root_spread),
             sizes=on_them(self.sizes),
             column_norms=on_them(self.column_norms),

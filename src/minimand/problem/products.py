@@ -151,12 +151,14 @@ class Products:
     def keep_slope(self, kept: KeptSlope) -> None:
         """Note a slope that was found with the scores of a point, for the next slope asked for."""
         self.__dict__["_kept_slope"] = kept
-        self.facts.mean = kept.mean
+        self.facts.means = kept.mean
 
     def mean_row(self, h: Array) -> Array:
-        """Xᵀh/Σh; without a pass where h are the masses and their mean is known."""
-        if self.facts.mean is not None and np.array_equal(h, self.row_mass):
-            return self.facts.mean
+        """Xᵀh/Σh; without a pass where h is a multiple of the masses and their mean is known."""
+        if self.facts.means is not None:
+            share = h / self.row_mass  # the curvature, which is one number where all scores are
+            if share.max() - share.min() <= 4 * EPS * share.max():
+                return self.facts.means
         return self.backward(h) / float(h.sum())
 
     def _slope(self, theta: Array) -> Array:
@@ -327,6 +329,9 @@ class Products:
     def _spread(self) -> Array:
         if not self.has_columns:  # Kᵢⱼ² ≤ Kᵢᵢ·Kⱼⱼ
             return self.design.row_lengths * self.row_mean(self.design.row_lengths)
+        if self.facts.means is None and self.design.squares_of_all:
+            self.facts.means, square = self.moments(self.row_mass)
+            return square
         self.meter.passes += 1
         return self.design.column_squares(self.row_mass)
 

@@ -11,6 +11,7 @@ from scipy import sparse
 # the largest entry may have. Safeguards: sums of many squares are finite, and do not vanish.
 _LARGEST = {4: 1e15, 8: 1e150}
 _LEAST = {4: 1e-15, 8: 1e-150}
+_SINGLE = 1e-25, 1e30  # of an array, with digits in single precision besides; safeguard
 # Weights that change squares by little, and the products of a weight and a square that are allowed:
 # many of them are summed, and small shares of them count. Safeguards.
 _PLAIN = 1e-3, 1e3
@@ -76,6 +77,12 @@ def with_finite_values(values: Any, kernel: Any) -> Any:
             "of its entries."
         )
     return values
+
+
+def is_of_usual_size(X: Any) -> bool:
+    """Whether distances of rows neither vanish nor overflow in single precision."""
+    largest = _largest(X)
+    return largest == 0 or _SINGLE[0] <= largest <= _SINGLE[1]
 
 
 def _largest(X: Any) -> float:

@@ -32,6 +32,7 @@ from .nested.graduated import Graduated as Graduated
 from .nested.multiplier import Multiplier as Multiplier
 from .nested.norm_level import NormLevel as NormLevel
 from .nested.reweighted import Reweighted as Reweighted
+from .nested.ridge_level import RidgeLevel as RidgeLevel
 from .nested.smoothed import Smoothed as Smoothed
 from .programs.constraint_generation import ConstraintGeneration as ConstraintGeneration
 from .programs.linear_program import Simplex as Simplex

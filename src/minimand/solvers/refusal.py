@@ -78,19 +78,19 @@ def _neighbours_of_scores(objective: Objective) -> dict[str, Objective]:
     if objective.loss.target != "class":
         loss = SquaredHinge() if objective.loss.target == "sign" else Huber()
     l2 = L2().bind(objective.coef_shape)
+    y = objective.y
+    if y.ndim == 1 and not loss.joint:  # scores of the same y, as quantiles have
+        y = np.repeat(y[:, None], objective.n_scores, axis=1)
     found = {
         f"a smooth loss such as {type(loss).__name__}()": replace(
-            objective, loss=loss if loss.joint else OverScores(loss)
+            objective, loss=loss if loss.joint else OverScores(loss), y=y
         ),
         "the penalty L2()": objective.with_penalty(l2),
     }
-    alone = objective.loss.of_score(0)
-    if alone is None or objective.y.ndim > 1:
-        return found
-    # Scores of the same y, each of which could have a fit of its own.
-    several = np.repeat(objective.y[:, None], objective.n_scores, axis=1)
-    apart = replace(objective, loss=OverScores(alone), y=several)
-    return {f"a fit for each score alone, of which the first is {alone!r}": apart} | found
+    if objective.loss.in_order:
+        free = replace(objective, loss=objective.loss.copy(crossing=True))
+        found = {"crossing=True": free} | found
+    return found
 
 
 def without_scale(objective: Objective) -> str:

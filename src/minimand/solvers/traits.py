@@ -49,6 +49,7 @@ class Trait(Enum):
     L2_EVERYWHERE = "the penalty is not L2 on every coefficient"
     SQUARED_LENGTH = "the penalty is not a multiple of ‖w‖²"
     SQUARED_NORM = "the penalty is no squared norm of groups"
+    NORM_OF_ALL = "the penalty is not the norm of all coefficients together"
     SCORES_APART = "there is one score per row, or {loss!r} couples them"
     IN_ORDER = "{loss!r} keeps no scores in order"
     SINGULAR_VALUES = "the penalty is no function of singular values, as TraceNorm is"
@@ -111,6 +112,8 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     length = penalty.function_of_norm
     if length is not None and length.ridge is not None and length.l2_everywhere:
         found.append(Trait.SQUARED_LENGTH)
+    if length is not None and length.l1.any() and length.bounds is None:
+        found.append(Trait.NORM_OF_ALL)
     form = penalty.sum_over_features
     # Without bounds, a sum over features is one over groups of a single coefficient.
     if (form is not None and form.bounds is None) or penalty.sum_over_groups is not None:

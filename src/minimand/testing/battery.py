@@ -30,7 +30,20 @@ from ..losses import (
     TruncatedSquared,
     Tweedie,
 )
-from ..penalties import L1, L2, MCP, SCAD, Ball, L2Ball, Lq, NonNegative, NoPenalty, Penalty
+from ..penalties import (
+    L1,
+    L2,
+    L21,
+    MCP,
+    SCAD,
+    Ball,
+    Grouped,
+    L2Ball,
+    Lq,
+    NonNegative,
+    NoPenalty,
+    Penalty,
+)
 from ..problem.objective import Objective
 from ..problem.tangent import Tangent
 from .battery_of_scores import several_scores
@@ -81,6 +94,7 @@ def _battery() -> Iterator[Objective]:
     kinked: list[tuple[Loss, Penalty]] = [
         (Absolute(), L1()), (Quantile(0.7), NoPenalty()), (Hinge(), L1() + NonNegative()),
         (Chebyshev(), L1()), (Chebyshev(), L2()), (Chebyshev(), L1() + 0.5 * L2()),
+        (Absolute(), L21(by="output")), (Logistic(), L21(by="output") + 0.5 * L2()),
     ]  # fmt: skip
     for i, (loss, penalty) in enumerate(kinked):
         yield _problem(loss, penalty, 0.05, (40, 5), (i, i + 1), rng)
@@ -142,8 +156,9 @@ def _generic_optimum(objective: Objective) -> float:
     if not objective.convex:
         objective = Tangent.first(objective).problem
     d, ball = objective.n_features, objective.penalty
-    form = ball.rest if isinstance(ball, Ball) else ball.sum_over_features
+    form = ball.rest if isinstance(ball, Ball) else ball.sum_over_features or ball.sum_over_groups
     assert form is not None
+    whole_norm = float(form.norm[0]) if isinstance(form, Grouped) else 0.0  # of a single group
     scale = np.sqrt(np.maximum(objective.moments(objective.row_mass).second, 1e-300))
     l1, l2 = form.l1, form.l2
 
@@ -155,13 +170,16 @@ def _generic_optimum(objective: Objective) -> float:
         z = objective.scores(w, float(x[-1]))
         terms = objective.loss.terms(z, objective.y)
         u = objective.weigh(terms.gradient)
-        slope = (objective.backward(u) + l2 * w) / scale
-        total = objective.mean(terms.value) + float(0.5 * (l2 @ w**2))
+        length = float(np.linalg.norm(w))
+        pull = l2 + whole_norm / max(length, 1e-300)  # 1e-300: safeguard against 0/0
+        slope = (objective.backward(u) + pull * w) / scale
+        total = objective.mean(terms.value) + float(0.5 * (l2 @ w**2)) + whole_norm * length
         total += float((l1 / scale) @ (x[:d] + x[d : 2 * d]))
         grad = np.concatenate([slope + l1 / scale, -slope + l1 / scale, [u.sum()]])
         return total, grad
 
-    lo, hi = form.bounds or (np.full(d, -np.inf), np.full(d, np.inf))
+    bounded = None if isinstance(form, Grouped) else form.bounds
+    lo, hi = bounded or (np.full(d, -np.inf), np.full(d, np.inf))
     edge = np.inf if objective.intercept else 0.0
     least = np.concatenate([np.maximum(lo, 0.0), np.maximum(-hi, 0.0)]) * np.tile(scale, 2)
     most = np.concatenate([np.maximum(hi, 0.0), np.maximum(-lo, 0.0)]) * np.tile(scale, 2)

@@ -16,6 +16,13 @@ GROUPS = np.array([0, 0, 1, 1, 2, 2])
 LOSSES = [mm.Absolute(), mm.Quantile(0.8), mm.EpsilonInsensitive(0.4), mm.Hinge()]
 
 
+COST = np.array([[0, 1, 4, 1], [2, 0, 1, 1], [1, 3, 0, 1], [1, 1, 1, 0.0]])
+MARGINS = [
+    mm.CrammerSinger(COST), mm.Ranking(COST), mm.TopK(2), mm.WeightedRanking(cost=COST),
+    mm.WeightedRanking([2.0, 2.0, 0.5]),
+]  # fmt: skip
+
+
 class Pointed(mm.Distance):
     """|r| + ½r²."""
 
@@ -42,10 +49,10 @@ def test_rounded_losses_are_envelopes(loss, width):
     mm.testing.check_loss(smooth)
 
 
-def test_the_rounded_margin_is_an_envelope():
+@pytest.mark.parametrize("loss", MARGINS, ids=repr)
+def test_rounded_margins_are_envelopes(loss):
     rng = np.random.default_rng(1)
-    cost = np.array([[0, 1, 4, 1], [2, 0, 1, 1], [1, 3, 0, 1], [1, 1, 1, 0.0]])
-    loss, y = mm.CrammerSinger(cost), np.repeat(np.arange(4.0), 30)
+    y = np.repeat(np.arange(4.0), 30)
     z = 2 * rng.standard_normal((120, 4))
     for width in (0.1, 2.0):
         smooth = loss.smoothed(width)

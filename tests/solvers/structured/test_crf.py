@@ -354,3 +354,22 @@ def test_one_label_needs_no_training():
     assert found.converged
     assert found.certificate.gap == 0.0
     assert isinstance(found.weights, ChainWeights)
+
+
+def test_without_a_penalty_training_ends_where_nothing_is_left_to_gain():
+    """Labels that contradict each other: the bound 0 is never attained."""
+    X = [np.ones((2, 1))] * 4
+    y = [["a", "b"], ["b", "a"], ["a", "a"], ["b", "b"]]
+    model = mm.SequenceLabeler("crf", "no_penalty").fit(X, y)
+    assert model.certificate_.primal == pytest.approx(2 * np.log(2))
+    assert model.n_iter_ < 400
+
+
+@pytest.mark.parametrize("seed", [13, 21, 27])
+def test_gains_below_the_rounding_of_the_objective_close_the_gap(seed):
+    rng = np.random.default_rng(seed)
+    units = np.array([2e-6, 2e3, 2e-5, 7e5])
+    X = [np.c_[rng.normal(size=(n, 3)), np.ones(n)] * units for n in (2, 4, 3)]
+    y = [rng.integers(3, size=len(x)) for x in X]
+    model = mm.SequenceLabeler("crf", alpha=1e-5, max_iter=1000, weights="observed")
+    assert model.fit(X, y).certificate_.relative <= 1e-4

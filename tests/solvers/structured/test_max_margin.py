@@ -142,6 +142,20 @@ def test_a_small_alpha_is_no_reason_to_give_up():
     assert model.certificate_.primal < 0.999 * 12  # w = 0 pays 12
 
 
+@pytest.mark.parametrize("alpha", [2e-6, 1e-3, 2.0])
+def test_costs_and_columns_in_any_units_are_no_obstacle(alpha):
+    rng = np.random.default_rng(5)
+    units = 10.0 ** np.array([2.0, -6.0, 5.5, -1.0, -5.0])
+    lengths = [1, 2, 2, 1, 3, 2]
+    X = [rng.normal(size=(n, 5)) * units for n in lengths]
+    y = [rng.integers(3, size=n) for n in lengths]
+    y[0][0], y[3][0] = 0, 2
+    y[4][0] = 1
+    cost = 60.0 * (1.0 - np.eye(3))
+    model = mm.SequenceLabeler("max_margin", alpha=alpha, cost=cost, max_iter=60).fit(X, y)
+    assert model.certificate_.relative <= 1e-4
+
+
 def test_pairs_that_have_no_weight_have_none():
     """Sums of multipliers left 1e-13 there, and `certify` took it for a model of other data."""
     rng = np.random.default_rng(0)

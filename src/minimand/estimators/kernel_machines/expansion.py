@@ -200,6 +200,8 @@ class Remainder:
         assert found.dual_point is not None
         w, v = point.w.ravel(), -objective.design.rmatvec(model.u).ravel()
         size = float(np.linalg.norm(w))
+        if form.bounds is not None and np.isfinite(found.primal):  # inside the ball as it measures
+            size = min(size, float(form.bounds[1][0]))
         along = float(v @ w) / size if size > 0 else 0.0
         across = float(np.linalg.norm(v - (along / size) * w if size > 0 else v))
         whole = float(np.hypot(across, np.sqrt(square)))

@@ -106,11 +106,6 @@ def check_choices(labeler: Any) -> Choices:
             "edge_features must be None, 'later', 'both', or a function of the rows of a sequence, "
             f"not {brief(edges)}."
         )
-    if labeler.loss == "perceptron" and edges is not None:
-        raise ValueError(
-            "edge_features has no meaning for loss='perceptron', which has no weights for them: "
-            "leave it out, or take loss='crf' or 'max_margin'."
-        )
     return Choices(labeler.loss, penalty, alpha)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -248,29 +248,37 @@ def _rows(sequences: list[Any], dicts: bool) -> Any:
     return rows
 
 
-def flattened(token: Mapping[Any, Any], within: str = "") -> dict[str, float]:
+def flattened(token: Mapping[Any, Any]) -> dict[str, float]:
     """The features of a token as numbers, by name; texts, lists and nested dicts become names.
+
+    What occurs several times counts as often, as for `DictVectorizer` and CRFsuite.
 
     >>> flattened({"word": "the", "title": False, "near": {"-1": "in"}, "sub": ["th", "he"]})
     {'word:the': 1.0, 'title': 0.0, 'near:-1:in': 1.0, 'sub:th': 1.0, 'sub:he': 1.0}
     """
     found: dict[str, float] = {}
+    for name, value in _features(token, ""):
+        found[name] = found.get(name, 0.0) + value
+    return found
+
+
+def _features(token: Mapping[Any, Any], within: str) -> Iterator[tuple[str, float]]:
+    """Names and numbers of all features of a token."""
     for key, value in token.items():
         name = f"{within}{key}"
         if isinstance(value, str):
-            found[f"{name}{SEPARATOR}{value}"] = 1.0
+            yield f"{name}{SEPARATOR}{value}", 1.0
         elif isinstance(value, numbers.Real | np.bool_):
-            found[name] = _as_float(name, value)
+            yield name, _as_float(name, value)
         elif isinstance(value, Mapping):
-            found.update(flattened(value, name + SEPARATOR))
+            yield from _features(value, name + SEPARATOR)
         elif isinstance(value, Iterable) and all(isinstance(part, str) for part in value):
-            found.update((f"{name}{SEPARATOR}{part}", 1.0) for part in value)
+            yield from ((f"{name}{SEPARATOR}{part}", 1.0) for part in value)
         else:
             raise TypeError(
                 f"X has a dict whose feature {name!r} is {value!r:.50}: values are texts, "
                 "numbers, booleans, lists of texts, or dicts of these."
             )
-    return found
 
 
 def _as_float(name: str, value: Any) -> float:

@@ -158,6 +158,12 @@ class ClassMargins(Loss):
         reached = self.costs(z.shape[1])[self.labels(y)] + z
         return np.asarray(z - step * self.into_domain(reached / step, y))
 
+    def smoothed(self, width: float) -> Loss | None:
+        """The envelope: see `rounded_margins`."""
+        from .rounded_margins import RoundedMargins
+
+        return RoundedMargins(self, width)
+
     def room(self, u: Array, y: Array) -> Array:
         """The distance of every p_c from zero and from the limits of the sums it is part of.
 

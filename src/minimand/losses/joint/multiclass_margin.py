@@ -49,12 +49,6 @@ class CrammerSinger(ClassMargins):
     def __init__(self, cost: ArrayLike = None) -> None:
         self.cost = cost
 
-    def smoothed(self, width: float) -> Loss:
-        """The envelope: see `rounded_margins`."""
-        from .rounded_margins import RoundedMargins
-
-        return RoundedMargins(self, width)
-
     def order_weights(self, n_classes: int) -> Array:
         """1, 0, 0, …"""
         return np.append(1.0, np.zeros(n_classes - 2))

@@ -178,6 +178,12 @@ class Quantiles(Loss):
         """0, where all scores are y."""
         return np.zeros(len(y))
 
+    def smoothed(self, width: float) -> Loss | None:
+        """The envelopes of the quantiles, if they may cross."""
+        from .rounded_quantiles import RoundedQuantiles
+
+        return RoundedQuantiles(self, width) if self.crossing else None
+
     # Minimisers --------------------------------------------------------------------------------
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:

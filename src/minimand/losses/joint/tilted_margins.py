@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.typing import Array, ArrayLike, IntArray
+from ..base import Loss
 from .class_margins import ClassMargins
 
 
@@ -73,6 +74,10 @@ class TiltedMargins(ClassMargins):
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
         """The prox of ℓ at z + step·g."""
         return self.loss.prox(z + step * self.tilt(y), y[:, 0], step)
+
+    def smoothed(self, width: float) -> Loss | None:
+        """None: interior points take its kinks as they are."""
+        return None
 
     def best_shift(self, z: Array, y: Array, mass: Array) -> Array:
         """0: no formula is known, and interior points find the intercepts themselves."""

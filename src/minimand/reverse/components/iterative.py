@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +12,11 @@ from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ..._base.watch import look
 from ...certificate.centred import mean_of, rows_operator
+from ...certificate.krylov import NARROW, Krylov
 from ...certificate.ritz import (
     Operator,
     Ritz,
     bounded_above,
-    krylov,
     largest_on_complement,
     of_usual_size,
     orthonormal,
@@ -31,7 +31,10 @@ from .stream import RowStream
 
 _EXPLICIT = 2000  # columns, up to which power iteration multiplies by C itself; safeguard
 _MARGIN = 0.1  # share of the target that the estimated error may have at the end; safeguard
-_TESTS, _CHEAP_TESTS = 24, 500  # products of the final bound, by passes and by C; safeguards
+# Products of the final bound: by passes over dense data, and over sparse ones or by C. Safeguards.
+_TESTS, _CHEAP_TESTS = 24, 500
+_OTHERS = 8  # random directions beside those found by too narrow a search; safeguard
+_AGAIN = 8  # steps of the next search, after which a direction that was missed shows; safeguard
 _SAMPLE = 1000  # rows of a model that is needed before there is any; safeguard
 _BATCH = 256  # rows of a stochastic step; safeguard: products of matrices
 
@@ -63,6 +66,16 @@ class Problem(NamedTuple):
         return cls(design, weights, operator, mean, k, rounding, unit)
 
     @property
+    def narrow(self) -> bool:
+        """Whether blocks of a Krylov space are narrow: a product takes as long as its columns."""
+        return self.design.sparse
+
+    @property
+    def cheap(self) -> bool:
+        """Whether a product takes little time next to the search."""
+        return bool(self.explicit) or self.design.sparse
+
+    @property
     def scale(self) -> float:
         """From sums over the data to the objective, mean ½‖x − x̂‖²."""
         return 0.5 * self.unit / float(self.weights.sum())
@@ -73,38 +86,62 @@ class Problem(NamedTuple):
 
 
 def ritz_points(
-    problem: Problem, method: str, rng: np.random.RandomState, tol: float, most: int
+    problem: Problem,
+    method: str,
+    rng: np.random.RandomState,
+    tol: float,
+    most: int,
+    near: Array | None = None,
 ) -> Iterator[tuple[Ritz, float, float]]:
     """Ritz pairs, their objective and its lower bound by norms, until they are good enough.
 
     They are when the bound is within tol, or when it would be if the next Ritz value were the
     largest eigenvalue that is left: then only its proof is missing, which `concluded` looks for.
+    ``near`` are directions that a search has found, which was too narrow for a proof.
     """
     operator, k = problem.operator, problem.k
     target = tol * operator.trace
-    for step, ritz in enumerate(_steps(problem, method, rng), 1):
+    steps, more = _steps(problem, method, rng, near)
+    for step, ritz in enumerate(steps, 1):
         theta, residual = ritz.values[:k], ritz.residual(k)
         attained = float(theta.sum())
         bound = sum_above(theta, residual, largest_on_complement(operator, ritz, k))
-        yield ritz, problem.objective(attained), problem.objective(max(bound, attained))
-        expected = float(ritz.values[k]) if ritz.values.size > k else float(theta[-1])
-        estimate = sum_above(theta, residual, expected) - attained
-        if bound - attained <= target or step == most:
-            return
-        if ritz.values.size > k and estimate <= _MARGIN * target:
-            return
-        # Without a next Ritz value, eigenvalues are taken to differ by a thousandth at least.
-        least = max(64 * EPS * abs(float(theta[0])), 0.0) ** 2
-        if ritz.values.size == k:
-            least = max(least, 1e-3 * _MARGIN * target * abs(float(theta[-1])))
-        if float(np.sum(np.square(residual))) <= least:
+        proved = bound - attained <= target
+        enough = near is None or step >= _AGAIN
+        done = proved or step == most or (enough and _seems_done(ritz, k, target))
+        found = more() if done and not proved and more else ritz
+        yield found, problem.objective(attained), problem.objective(max(bound, attained))
+        if done:
             return
 
 
-def _steps(problem: Problem, method: str, rng: np.random.RandomState) -> Iterator[Ritz]:
+def _seems_done(ritz: Ritz, k: int, target: float) -> bool:
+    """Whether the sum of the k largest eigenvalues is within the target, as far as it is known."""
+    theta, residual = ritz.values[:k], ritz.residual(k)
+    expected = float(ritz.values[k]) if ritz.values.size > k else float(theta[-1])
+    estimate = sum_above(theta, residual, expected) - float(theta.sum())
+    if ritz.values.size > k and estimate <= _MARGIN * target:
+        return True
+    # Without a next Ritz value, eigenvalues are taken to differ by a thousandth at least.
+    least = max(64 * EPS * abs(float(theta[0])), 0.0) ** 2
+    if ritz.values.size == k:
+        least = max(least, 1e-3 * _MARGIN * target * abs(float(theta[-1])))
+    return float(np.sum(np.square(residual))) <= least
+
+
+def _steps(
+    problem: Problem, method: str, rng: np.random.RandomState, near: Array | None
+) -> tuple[Iterable[Ritz], Callable[[], Ritz] | None]:
+    """The points of a method; and what gives more pairs of the last one, if there are any."""
     if method == "krylov":
-        return krylov(problem.operator, problem.k, rng)
-    return _power(problem, rng) if method == "power" else _stochastic(problem, rng)
+        operator, k = problem.operator, problem.k
+        if near is None:
+            space = Krylov(operator, k, rng, width=NARROW if problem.narrow else None)
+        else:
+            others = rng.standard_normal((operator.size, min(_OTHERS, operator.size)))
+            space = Krylov(operator, k, rng, np.column_stack([near, others]))
+        return space, space.for_a_proof
+    return _power(problem, rng) if method == "power" else _stochastic(problem, rng), None
 
 
 def _power(problem: Problem, rng: np.random.RandomState) -> Iterator[Ritz]:
@@ -156,7 +193,7 @@ def concluded(
     theta = np.maximum(ritz.values[:k], 0.0)
     attained = float(theta.sum())
     target = attained + tol * operator.trace
-    tests = 0 if stopped else (_CHEAP_TESTS if problem.explicit else _TESTS)
+    tests = 0 if stopped else (_CHEAP_TESTS if problem.cheap else _TESTS)
     above = bounded_above(operator, ritz, k, target, rng, tests)
     size = operator.size
     rounding = EPS * 16 * k * math.sqrt(size) * float(theta[0]) + operator.rounding

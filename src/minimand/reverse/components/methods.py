@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from ..._base.threads import one_blas_thread
 from ..._base.typing import Array
 from ..._base.watch import StoppedError, interrupt, undisturbed
+from ...certificate.ritz import Ritz
 from ...design import Design
 from ..base import Course
 from .exact import by_covariance, by_gram, by_svd, is_accurate
@@ -72,8 +73,7 @@ class Search:
             if method in _EXACT:
                 return course.follow(self._exactly(design, weights, method))
             problem = self._problem(design, weights, method)
-            points = ritz_points(problem, method, self._rng(), self.tol, most)
-            ritz = course.follow(points)
+            ritz = self._followed(problem, method, course, most)
         except (StoppedError, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
                 interrupt()
@@ -81,17 +81,57 @@ class Search:
                 problem = self._problem(design, weights, "krylov")
                 ritz = of_a_sample(problem)
             course.record(problem.objective(float(ritz.values.sum())))
-        with undisturbed():
-            passes, stopped = float(len(course.history)), course.stops()
-            rng = self._rng(1)
-            found = concluded(problem, ritz, rng, self.tol, passes, stopped=stopped)
-        target = max(self.tol * found.total, found.rounding)
-        if found.bound - float(found.values.sum()) > target:
+        found = self._concluded(problem, ritz, course)
+        if problem.narrow and method == "krylov":
+            found = self._widened(found, problem, course, most)
+        if not self._is_proved(found):
             if len(course.history) >= most:
                 course.ends_at(f"max_iter={most}")
             else:
                 course.ends_at(_TOO_CLOSE, "certificate_ says how far it can be from the best")
         return found, method
+
+    def _widened(self, found: Found, problem: Problem, course: Course, most: int) -> Found:
+        """What another search finds if a narrow one has no proof, and if there is time.
+
+        A narrow space misses directions of an eigenvalue that has many of them.
+        """
+        left = most - len(course.history)
+        if self._is_proved(found) or course.stops() or left < 1:
+            return found
+        try:
+            ritz = self._followed(problem, "krylov", course, left, found.vectors)
+        except StoppedError:
+            return found
+        except KeyboardInterrupt:
+            interrupt()
+            return found
+        return self._concluded(problem, ritz, course)
+
+    def _followed(
+        self,
+        problem: Problem,
+        method: str,
+        course: Course,
+        most: int,
+        near: Array | None = None,
+    ) -> Ritz:
+        """The last point of a search."""
+        rng = self._rng(0 if near is None else 2)
+        return course.follow(ritz_points(problem, method, rng, self.tol, most, near))
+
+    def _concluded(self, problem: Problem, ritz: Ritz, course: Course) -> Found:
+        """The components of a point, with a bound by some more products if there is time."""
+        with undisturbed():
+            passes, stopped = float(len(course.history)), course.stops()
+            rng = self._rng(1)
+            return course.within_limits(
+                lambda: concluded(problem, ritz, rng, self.tol, passes, stopped=stopped)
+            )
+
+    def _is_proved(self, found: Found) -> bool:
+        target = max(self.tol * found.total, found.rounding)
+        return found.bound - float(found.values.sum()) <= target
 
     def _exactly(
         self, design: Design, weights: Array, method: str

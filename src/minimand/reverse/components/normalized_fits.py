@@ -11,11 +11,11 @@ from scipy import sparse
 
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
+from ...certificate.krylov import Krylov
 from ...certificate.ritz import (
     Operator,
     Ritz,
     bounded_above,
-    krylov,
     largest_on_complement,
     sum_above,
 )
@@ -124,7 +124,7 @@ def ritz_points(
     operator, q = problem.operator(), problem.constant
     start = rng.standard_normal((operator.size, min(operator.size - 1, k + 8)))
     start -= np.outer(q, q @ start)
-    for step, ritz in enumerate(krylov(operator, k, rng, start), 1):
+    for step, ritz in enumerate(Krylov(operator, k, rng, start), 1):
         theta, residual = ritz.values[:k], ritz.residual(k)
         attained = float(theta.sum())
         c = largest_on_complement(operator, ritz, k)

@@ -129,13 +129,15 @@ class KernelClusters(ClusterMixin, FitsRows):
         self._norms = found.inner / found.volumes**2
         self._names = self._named(found)
         self.labels_ = self._names[found.labels]
-        left_out = np.flatnonzero(task.weights == 0)  # they have not been moved
-        sums = found.sums[left_out]
+        # Rows without weight have not been moved. Of points that are known to be vectors, all rows
+        # are asked for as `predict` is: rounding cannot tell some centres apart.
+        asked = np.flatnonzero((task.weights == 0) | (not self._normalised))
+        sums = found.sums[asked]
         ratios: Array | float = 1.0
         if self._normalised:
             degrees = sums.sum(axis=1)
             ratios = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-        self.labels_[left_out] = self._nearest(sums / found.volumes, ratios)
+        self.labels_[asked] = self._nearest(sums / found.volumes, ratios)
 
     def _store_history(self, course: Course) -> None:
         """The steps of the search, which ends with what the certificate says."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..._base.typing import AnyArray, Array
+from ..finite_squares import is_of_usual_size
 from .distances import medians
 from .rows import Rows
 
@@ -36,8 +37,8 @@ class Lloyd:
 
     def __init__(self, rows: Rows, centers: Array, *, bounds: bool = True) -> None:
         self._rows, self.centers = rows, centers
-        self._search = rows.search(len(centers), remember=bounds)
-        self._bounds = bounds
+        self._bounds = bounds and is_of_usual_size(rows.X)  # they are in single precision
+        self._search = rows.search(len(centers), remember=self._bounds)
         self.primal = np.inf
         self.passes = 0.0
         self.iterations = 0

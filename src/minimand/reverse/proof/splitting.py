@@ -21,7 +21,8 @@ from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ..._base.watch import interrupt, reason
-from ...certificate.ritz import Operator, krylov
+from ...certificate.krylov import Krylov
+from ...certificate.ritz import Operator
 from .points import Points
 
 MOST_POINTS = 2000  # whose matrix is decomposed again and again; safeguard
@@ -117,7 +118,7 @@ class Projection:
             return None
         operator = Operator(lambda v: np.asarray(X @ v), self._u.size, float(np.trace(X)))
         count = self._near.shape[1]
-        space = krylov(operator, count, self._rng, self._near)
+        space = Krylov(operator, count, self._rng, self._near)
         *_, ritz = islice(space, _BLOCKS)
         level = _level(ritz.values[:count], self._k - 1)
         above = int((ritz.values > level).sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
@@ -16,20 +16,12 @@ from ...penalties.ball import square
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
-from ..kinked.class_dual import ClassDual
-from ..kinked.primal_dual import PrimalDual
-from ..programs.constraint_generation import ConstraintGeneration
-from ..smooth.closed_form import ClosedForm
-from ..smooth.newton import Newton
-from ..sparse.working_groups import WorkingGroups
-from ..sparse.working_set import WorkingSet
 from ..steps.progress import Progress
-from ..succession import points_of
 from ..traits import Trait
+from .penalised import cheapest, solved
 from .smoothed import Smoothed
 
 _ROUNDS = 200  # multipliers that are tried; safeguard
-_INNER = 200  # iterations of one penalised problem; safeguard
 _PATIENCE = 30  # multipliers without progress, after which only rounding is left; safeguard
 _NARROW = 1e-13  # share of λ: width of a bracket that holds no new multiplier; safeguard
 _FAR_OUT = 4.0  # radii, beyond which an unfinished solution counts as outside; safeguard
@@ -54,35 +46,16 @@ class Multiplier(Solver):
     shapes = (Trait.COLUMNS,)
     kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.BALL)
     idle = 8  # its gap falls only when λ is between two others
-    _inner: ClassVar[tuple[Solver, ...]] = (
-        ClosedForm(),
-        Newton(),
-        WorkingSet(),
-        ClassDual(),
-        ConstraintGeneration(),
-        WorkingGroups(),
-        Smoothed(),
-        PrimalDual(),
-    )
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Balls, for every loss that a solver of the penalised problem accepts."""
         ball = objective.penalty
         assert isinstance(ball, Ball)
-        solver, verdict = self._solver(objective.with_penalty(ball.with_multiplier(1.0)), control)
+        solver, verdict = cheapest(objective.with_penalty(ball.with_multiplier(1.0)), control)
         if solver is None:
             return Verdict(False, f"no solver takes the penalised problem: {verdict.reason}")
         words = f"the multiplier of the ball, over problems solved by {solver.name!r}"
         return Verdict(True, words, 10 * verdict.cost)  # 10: penalised problems; estimate
-
-    def _solver(self, objective: Objective, control: Control) -> tuple[Solver | None, Verdict]:
-        """The cheapest solver of the penalised problem and its verdict."""
-        found = [(solver.verdict(objective, control), solver) for solver in self._inner]
-        good = [pair for pair in found if pair[0].ok]
-        if not good:  # the last is for kinks of one score, the one before it for several
-            return None, found[-1 if objective.n_scores == 1 else -2][0]
-        verdict, solver = min(good, key=lambda pair: pair[0].cost)
-        return solver, verdict
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points of the constrained problem, one per multiplier."""
@@ -93,7 +66,7 @@ class Multiplier(Solver):
         most = _largest_multiplier(ball, judge(objective, objective.null).slope)
         if not most > 0:
             return
-        free = self._solver(objective.with_penalty(ball.with_multiplier(0.0)), control)[0]
+        free = cheapest(objective.with_penalty(ball.with_multiplier(0.0)), control)[0]
         guess = _guess(ball, judgement, most)
         null = _Side(most, objective.null.w, None)
         # Kinks of a problem without any penalty are rounded off more slowly than λ falls; measured.
@@ -107,10 +80,10 @@ class Multiplier(Solver):
                 # The two solutions were not accurate enough to determine the multiplier.
                 bracket, accuracy = bracket.reopened(), 0.01 * accuracy
             multiplier = bracket.next()
-            solved = self._penalised(objective, ball, multiplier, point, accuracy, control)
-            bracket.add(_Side(multiplier, solved.point.w, solved.dual.theta))
+            found = self._penalised(objective, ball, multiplier, point, accuracy, control)
+            bracket.add(_Side(multiplier, found.point.w, found.dual.theta))
             w, duals = bracket.candidate()
-            point = recentred(objective, objective.point(w, solved.point.b))
+            point = recentred(objective, objective.point(w, found.point.b))
             judgement = judge(
                 objective, point, duals, known=[judgement.dual], thorough=multiplier == 0
             )
@@ -118,7 +91,7 @@ class Multiplier(Solver):
             if progress.ended(judgement):
                 return
             if multiplier == 0 and bracket.outside is None:
-                least = 0.5 * control.target / max(_slack(ball, solved.point.w), 1e-300)
+                least = 0.5 * control.target / max(_slack(ball, found.point.w), 1e-300)
                 bracket = bracket.without_zero(held, least)  # 0.5: share of the gap; safeguard
             elif bracket.outside is None:
                 held = bracket.inside
@@ -134,19 +107,13 @@ class Multiplier(Solver):
     ) -> Judgement:
         """The solution for one multiplier; a rough one if it lies far outside the ball."""
         problem = objective.with_penalty(ball.with_multiplier(multiplier))
-        solver, verdict = self._solver(problem, control)
-        assert solver is not None, verdict.reason
-        inner = replace(control, target=accuracy * control.target, callbacks=())
-        progress = Progress(inner.target, solver.idle)
-        for count, judgement in enumerate(points_of(solver, problem, start, inner)):
+
+        def rough(judgement: Judgement) -> bool:
             far = ball.size.radius(judgement.point.w) > _FAR_OUT * ball.radius
             # Share of the scale: a rough gap; safeguard.
-            rough = far and judgement.promise <= 1e-3 * objective.scale
-            if rough or judgement.reaches(problem, inner.target) or control.expired:
-                break
-            if count >= _INNER or progress.ended(judgement):
-                break
-        return judgement
+            return far and judgement.promise <= 1e-3 * objective.scale
+
+        return solved(problem, start, control, accuracy * control.target, rough)
 
 
 def _largest_multiplier(ball: Ball, slope: Array) -> float:

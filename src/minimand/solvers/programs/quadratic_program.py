@@ -90,18 +90,22 @@ def _inverse(matrix: Array, weight: Array, quadratic: Array) -> Callable[[Array]
 
 
 def minimise_quadratic(
-    quadratic: Array, linear: Array, rows: Array | Rows, limits: Array
+    quadratic: Array,
+    linear: Array,
+    rows: Array | Rows,
+    limits: Array,
+    start: Saddle | None = None,
 ) -> Saddle:
     """The least ½xᵀdiag(quadratic)x + linear·x where rows·x ≤ limits, by Mehrotra's method.
 
     Newton steps on Qx + c + Aᵀλ = 0, Ax + s = h, λ∘s = σμ: first with σ = 0, to see how far it
     may go, then with the σ that follows from this and a second-order correction. The iterations end
-    when rounding allows no further progress; the caller judges the result with a referee.
+    when rounding allows no further progress; the caller judges the result with a referee. They
+    begin at ``start``, whose multipliers are above 0, or else at x = 0.
     """
     rows = rows if isinstance(rows, Rows) else Rows(rows)
-    x = np.zeros(linear.size)
+    x, multipliers = start or Saddle(np.zeros(linear.size), np.ones(limits.size))
     slack = np.maximum(limits - rows.times(x), 1.0)
-    multipliers = np.ones(limits.size)
     best, least, stalled = Saddle(x, multipliers), np.inf, 0
     for _ in range(_MOST):
         dual = quadratic * x + linear + rows.transposed(multipliers)

@@ -54,7 +54,8 @@ class WorkingGroups(Solver):
             words = "the groups divide the coefficients of a feature, and there are too many of"
             return Verdict(False, f"{words} these to be solved together")
         words = "smooth loss and a sum over groups of coefficients"
-        return Verdict(True, words, costs.working_groups(objective, zeros=form.makes_zeros))
+        zeros = form.makes_zeros and form.groups.count > 1  # a single group takes all columns
+        return Verdict(True, words, costs.working_groups(objective, zeros=zeros))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Rounds of: choose groups, solve on them, judge."""

@@ -121,3 +121,13 @@ def _placed(rows: Array, kept: IntArray | None, size: int) -> Array:
     table = np.zeros((size, *rows.shape[1:]))
     table[kept] = rows
     return table
+
+
+def matrix_of(design: Design) -> Any:
+    """All rows of a design as one array in float64 or CSR matrix."""
+    known = getattr(design, "x", None)
+    if known is None:
+        return np.concatenate([np.asarray(block) for block in design.gathered_blocks()])
+    if sparse.issparse(known):
+        return sparse.csr_array(known).astype(np.float64, copy=False)
+    return np.ascontiguousarray(known, dtype=np.float64)

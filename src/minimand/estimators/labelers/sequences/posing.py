@@ -61,8 +61,8 @@ def pose_again(labeler: Any, X: Any, y: Any, sample_weight: Any) -> Posed:
     codes = encode(labels, classes)
     refuse_unknown(labels, codes, classes)
     choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)
-    known = SimpleNamespace(**asked, edge_width=edge_width(labeler))
-    return problem_of(known, choices, tokens, codes, weights, classes, features)
+    known, width = SimpleNamespace(**asked), edge_width(labeler)
+    return problem_of(known, choices, tokens, codes, weights, classes, features, width)
 
 
 def _kept(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[list[Any]], Array | None]:
@@ -85,20 +85,16 @@ def problem_of(
     weights: Array | None,
     classes: AnyArray,
     features: Any,
+    width: int | None = None,
 ) -> Posed:
-    """The problem of checked tokens and coded labels."""
+    """The problem of checked tokens and coded labels; steps have ``width`` features, if known."""
     count, k = tokens.lengths.size, classes.size
     weights = np.ones(count) if weights is None else weights
     total = float(weights.sum())
     strengths = choices.strengths(total)
     seen = observed_pairs(codes, tokens.offsets, k)
     masks = masks_of(labeler, tokens.matrix, codes, classes, seen)
-    edges = edge_rows(
-        labeler.edge_features,
-        tokens.matrix,
-        tokens.offsets,
-        getattr(labeler, "edge_width", None),
-    )
+    edges = edge_rows(labeler.edge_features, tokens.matrix, tokens.offsets, width)
     problem = ChainProblem(
         design=as_design(tokens.matrix),
         offsets=tokens.offsets,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._base.typing import AnyArray, Array, ArrayLike, IntArray
-from ....outputs.chain import expected_transitions, loss_augmented, marginals
+from ....outputs.chain import expected_transitions, loss_augmented, marginals, pairwise_marginals
 from ....solvers.structured.own_columns import chain_on_own_columns
 from ....solvers.structured.perceptron import Steps
 from ....solvers.structured.problem import ChainProblem, ChainWeights
@@ -20,6 +20,7 @@ from ..labels import (
     refuse_unknown,
 )
 from ..settings import Choices, refuse_observed
+from ..structure import edge_width
 from ..tokens import learn, lengths_of, read, refuse_empty, sequences
 from .posing import Posed, problem_of
 
@@ -35,14 +36,12 @@ def learn_batch(
             "partial_fit takes penalty='l2' or 'no_penalty', as its steps would leave no weight at "
             "zero: call fit for an l1 part."
         )
-    if labeler.edge_features is not None:
-        raise ValueError("partial_fit takes no edge_features: leave them out, or call fit.")
     refuse_observed(labeler)
     posed = _posed(labeler, choices, X, y, classes, sample_weight)
     state = vars(labeler).get("_stream") or {}
     learn_one = _perceptron_pass if choices.loss == "perceptron" else _gradient_pass
     weights, state = learn_one(labeler, posed, state)
-    for name in ("certificate_", "history_", "mistakes_", "bound_", "edge_coef_"):
+    for name in ("certificate_", "history_", "mistakes_", "bound_"):
         labeler.__dict__.pop(name, None)  # of an earlier fit
     labeler.__dict__.update(labeler._attributes(posed, weights))
     seen = state.get("seen", 0) + posed.problem.n_sequences
@@ -60,6 +59,7 @@ def _posed(
     refuse_empty(found)
     weights = data.check_weights(sample_weight, len(found))
     known: AnyArray | None = getattr(labeler, "classes_", None)
+    width = edge_width(labeler) or None
     if known is None:
         known = first_classes(labels, classes)
         tokens, features = learn(found, labeler)
@@ -69,7 +69,14 @@ def _posed(
         tokens = read(found, labeler)
     codes = encode(labels, known)
     refuse_unknown(labels, codes, known)
-    return problem_of(labeler, choices, tokens, codes, weights, known, features)
+    posed = problem_of(labeler, choices, tokens, codes, weights, known, features, width)
+    edges = posed.problem.edges
+    if width is not None and (edges is None or edges.shape[1] != width):
+        raise ValueError(
+            f"edge_features must give {width} columns, as in the fit or batch before: leave them "
+            "as they were."
+        )
+    return posed
 
 
 def _perceptron_pass(
@@ -78,8 +85,10 @@ def _perceptron_pass(
     """One pass of the perceptron, which goes on from its last step, not from the mean."""
     fitted = getattr(labeler, "coef_", None) is not None
     steps = Steps(posed.problem, labeler._weights if fitted and "now" not in state else None)
-    if "now" in state:
-        steps.now, steps.lag, steps.count = state["now"], state["lag"], state["count"]
+    if "now" in state:  # shorter, if no batch had a step yet
+        for part, known in ((steps.now, state["now"]), (steps.lag, state["lag"])):
+            part[: known.size] = known
+        steps.count = state["count"]
     steps.one_pass(posed.problem, np.arange(posed.problem.n_sequences, dtype=np.uint32))
     return steps.mean, {**state, "now": steps.now, "lag": steps.lag, "count": steps.count}
 
@@ -90,15 +99,16 @@ def _gradient_pass(
     """Gradient steps over the batch, a few sequences at a time, on the columns that it has.
 
     w ← w − η·(∇ mean loss + l2·w) with η = 1/(L + l2·t) after t sequences. L is the mean over
-    the first batch's sequences of Σ‖x‖² over their tokens. With alpha=None, l2 is 1/t.
+    the first batch's sequences of Σ‖x‖² over their tokens and steps. With alpha=None, l2 is 1/t.
     """
     fitted = getattr(labeler, "coef_", None) is not None
-    whole = labeler._weights if fitted else _zeros(posed.problem)
+    whole = _zeros(posed.problem)
+    if fitted:
+        known = labeler._weights
+        whole = known if known.edge is not None else known._replace(edge=whole.edge)
     problem, own_columns = chain_on_own_columns(posed.problem)
     weights = own_columns.of_chain(whole)
-    size = state.get("size")
-    if size is None:
-        size = float(problem.design.row_lengths.sum()) / problem.n_sequences + 1.0
+    size = state.get("size") or _size(problem)
     seen, left = state.get("seen", 0), 1.0
     shares = problem.mass * problem.n_sequences
     for begin in range(0, problem.n_sequences, _BATCH):
@@ -108,19 +118,40 @@ def _gradient_pass(
         l2 = problem.l2 if posed.choices.alpha is not None else 1.0 / seen * bool(problem.l2)
         eta = 1.0 / (size + l2 * seen)
         slopes = slope(own, weights, posed.choices.loss)
-        coef, steps, start, stop = (w - eta * (g + l2 * w) for w, g in zip(weights[:4], slopes))
-        weights = ChainWeights(coef, steps, start, stop)
+        coef, steps, start, stop = (
+            w - eta * (g + l2 * w) for w, g in zip(weights[:4], slopes[:4], strict=True)
+        )
+        edge = weights.edge
+        if edge is not None and slopes.edge is not None:
+            edge = edge - eta * (slopes.edge + l2 * edge)
+        weights = ChainWeights(coef, steps, start, stop, edge)
         left *= 1.0 - eta * l2
-    if own_columns.kept is not None:
-        coef = left * whole.coef  # features that are not in the batch have only the penalty's steps
-        coef[own_columns.kept] = weights.coef
-        weights = weights._replace(coef=coef)
+    weights = weights._replace(
+        coef=_with_others(weights.coef, own_columns.kept, whole.coef, left),
+        edge=_with_others(weights.edge, own_columns.kept_of_edges, whole.edge, left),
+    )
     return weights, {**state, "size": size}
 
 
+def _size(problem: ChainProblem) -> float:
+    """1 + the mean over sequences of Σ‖x‖² over their tokens and steps."""
+    designs = [design for design in (problem.design, problem.edges) if design is not None]
+    return 1.0 + sum(float(d.row_lengths.sum()) for d in designs) / problem.n_sequences
+
+
+def _with_others(own: Any, kept: IntArray | None, whole: Any, left: float) -> Any:
+    """All weights: those of features that are not in the batch have only the penalty's steps."""
+    if own is None or kept is None:
+        return own
+    found = left * whole
+    found[kept] = own
+    return found
+
+
 def _zeros(problem: ChainProblem) -> ChainWeights:
-    d, k = problem.design.shape[1], problem.n_labels
-    return ChainWeights(np.zeros((d, k)), np.zeros((k, k)), np.zeros(k), np.zeros(k), None)
+    d, k, edges = problem.design.shape[1], problem.n_labels, problem.edges
+    edge = None if edges is None else np.zeros((edges.shape[1], k, k))
+    return ChainWeights(np.zeros((d, k)), np.zeros((k, k)), np.zeros(k), np.zeros(k), edge)
 
 
 def sub_problem(problem: ChainProblem, part: IntArray, mass: Array) -> ChainProblem:
@@ -133,39 +164,46 @@ def sub_problem(problem: ChainProblem, part: IntArray, mass: Array) -> ChainProb
         n_labels=problem.n_labels,
         mass=mass,
         ends=problem.ends,
+        edges=None if problem.edges is None else problem.edges.rows(np.arange(a, b)),
         cost=problem.cost,
     )
 
 
-def slope(problem: ChainProblem, weights: ChainWeights, loss: str) -> tuple[Array, ...]:
+def slope(problem: ChainProblem, weights: ChainWeights, loss: str) -> ChainWeights:
     """The gradient of Σ mass·loss: what the model expects, or finds, minus what is true."""
     chains, k = problem.scores(weights), problem.n_labels
     mass = np.repeat(problem.mass, np.diff(problem.offsets))
     truth = np.eye(k)[problem.labels]
     first, last = problem.offsets[:-1], problem.offsets[1:] - 1
-    if loss == "crf":
+    labels = loss_augmented(chains, problem.labels, problem.cost)[0] if loss != "crf" else None
+    if labels is None:
         found = marginals(chains)
         steps = expected_transitions(chains, problem.mass)
     else:
-        labels = loss_augmented(chains, problem.labels, problem.cost)[0]
         found, steps = np.eye(k)[labels], _counts(labels, problem, mass)
     excess = mass[:, None] * (found - truth)
     steps = steps - _counts(problem.labels, problem, mass)
+    edge = None
+    if problem.edges is not None:
+        pairs = pairwise_marginals(chains) if labels is None else _pairs(labels, problem)
+        pairs = mass[:, None, None] * (pairs - _pairs(problem.labels, problem))
+        edge = problem.edges.rmatvec(pairs.reshape(-1, k * k)).reshape(-1, k, k)
     ends = float(problem.ends)
-    return (
-        problem.design.rmatvec(excess),
-        steps,
-        ends * excess[first].sum(axis=0),
-        ends * excess[last].sum(axis=0),
-    )
+    starts, stops = excess[first].sum(axis=0), excess[last].sum(axis=0)
+    coef = problem.design.rmatvec(excess)
+    return ChainWeights(coef, steps, ends * starts, ends * stops, edge)
+
+
+def _pairs(labels: IntArray, problem: ChainProblem) -> Array:
+    """1 at the labels of two neighbours, (n_tokens, k, k), in the row of the later one."""
+    found, places = np.zeros((labels.size, problem.n_labels, problem.n_labels)), problem.after_first
+    found[places, labels[places - 1], labels[places]] = 1.0
+    return found
 
 
 def _counts(labels: IntArray, problem: ChainProblem, mass: Array) -> Array:
     """Σ mass over the steps between labels, as a (k, k) table."""
     k = problem.n_labels
-    later = np.ones(labels.size, bool)
-    later[problem.offsets[:-1]] = False
-    places = np.flatnonzero(later)
-    table = np.zeros((k, k))
+    places, table = problem.after_first, np.zeros((k, k))
     np.add.at(table, (labels[places - 1], labels[places]), mass[places])
     return table

@@ -28,6 +28,8 @@ _SLOW = (
     1e-3  # share of P that a step must gain, or with an l1 part a Newton step follows; safeguard
 )
 _FORCING = 0.1  # share of the gap that a Newton step may leave; safeguard
+_IDLE = 100  # points without progress, after which only rounding is left; safeguard
+_STILL = 0.99  # share of the gap, above which it has not fallen; safeguard
 _LOWEST = 0.0  # of the mean loss: log Σ_c exp z(c) is never below z(y); derived
 _WITHOUT_PENALTY = "without a penalty 0 is the only bound: set alpha above 0"
 
@@ -39,13 +41,17 @@ def descend(model: Model, course: Course, w: Array, prepare: Callable[[Array], A
     counts, and the gap of the returned weights is computed anew, from the data.
     """
     best: ChainPoint | None = None
-    bound = _LOWEST
+    bound, least, idle = _LOWEST, (np.inf, np.inf), 0
     with np.errstate(over="ignore", invalid="ignore"), course.watched():
         w = prepare(w)
         for point in points(model, w, course):
             best = point
             bound = max(bound, point.primal - point.gap)
-            if course.record(point.primal, max(min(point.gap, point.primal - bound), 0.0)):
+            gap = max(min(point.gap, point.primal - bound), 0.0)
+            moved = point.primal < least[0] - point.rounding or gap < _STILL * least[1]
+            least = (min(least[0], point.primal), min(least[1], gap)) if moved else least
+            idle = 0 if moved else idle + 1
+            if course.record(point.primal, gap) or idle > _IDLE:
                 break
     with undisturbed():
         final = model.point(w if best is None else best.w)
@@ -65,7 +71,7 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
     memory = LimitedMemory(most, point.w.size, rounded=model.direct)
     metric: Metric | None = None
     newton = _Newton(model, course)
-    refresh, iteration, slow = 0, 0, False
+    refresh, iteration, slow, lost = 0, 0, False, False
     while True:
         yield point
         if metric is None or iteration == refresh:
@@ -74,16 +80,21 @@ def points(model: Model, w: Array, course: Course) -> Iterator[ChainPoint]:
             memory.fit(metric)
             refresh = max(4, (3 if metric.sound else 2) * iteration)  # it changes ever more slowly
         near = point.gap <= _NEAR * course.scale and metric.close
-        new = None
-        if model.curved and (near or (problem.l1 > 0 and slow)):
+        new, curved = None, model.curved and (near or lost or (problem.l1 > 0 and slow))
+        if curved:
             scored = point = _with_scores(model, point)
             new = newton.step(scored, metric)
         if new is None:
             new = _quasi_newton_step(model, point, metric, memory)
+        if new is None and not curved:
+            scored = point = model.scored(point.w)  # products belong to the last point made
+            new = newton.step(scored, metric)
         if new is None:
             return
         memory.learn(new.w - point.w, _change(point, new), metric)
-        slow = slow or point.primal - new.primal <= _SLOW * abs(point.primal)
+        gain = point.primal - new.primal
+        slow = slow or gain <= _SLOW * abs(point.primal)
+        lost = lost or gain <= new.rounding  # then the gap alone tells where to go
         point = new
         iteration += 1
 

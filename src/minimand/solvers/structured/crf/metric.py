@@ -237,21 +237,23 @@ class Metrics:
         """The metric at a point with these terms of the loss."""
         problem = self._problem
         p = self.marginals(terms)
-        spread = p * (1.0 - p)
-        spread *= problem.token_mass[:, None]
-        ends, mass = problem.after_first, problem.token_mass
-        before, after = p[ends - 1], p[ends]
-        with one_blas_thread():
-            steps = (mass[ends, None] * before).T @ after
-            steps -= (mass[ends, None] * before**2).T @ after**2
+        weighted = problem.token_mass[:, None] * p
+        squared = weighted * p
+        spread = weighted - squared
         first, last = problem.offsets[:-1], problem.offsets[1:] - 1
         start, stop = spread[first].sum(axis=0), spread[last].sum(axis=0)
+        weighted[last] = squared[last] = 0.0  # no edge begins there
+        with one_blas_thread():
+            steps = weighted[:-1].T @ p[1:] - squared[:-1].T @ np.square(p[1:])
         shape, layout = (problem.design.shape[1], problem.n_labels), problem.layout
         coef = np.ones(shape) if self._squares is None else self._squares.rmatvec(spread)
-        edge = self._edge_diagonal(before, after)
+        edge = self._edge_diagonal(p)
         curvature = np.maximum(layout.vector(ChainWeights(coef, steps, start, stop, edge)), 0.0)
-        most = ChainWeights(*map(_largest, (coef, steps, start, stop, edge)))
-        diagonal = lifted(curvature, problem.l2, _SMALL * layout.vector(most))
+        least: Array | float = 0.0
+        if not problem.l2:
+            most = ChainWeights(*map(_largest, (coef, steps, start, stop, edge)))
+            least = _SMALL * layout.vector(most)
+        diagonal = lifted(curvature, problem.l2, least)
         if problem.l1 and self._blocks:
             return BlockMetric(diagonal, layout, np.stack(list(self._blocks_of_labels(spread))))
         if problem.l1:  # what mixes weights cannot tell which ones are to move
@@ -295,14 +297,14 @@ class Metrics:
             block.flat[:: d + 1] += problem.l2 + least
             yield block
 
-    def _edge_diagonal(self, before: Array, after: Array) -> Array | None:
+    def _edge_diagonal(self, p: Array) -> Array | None:
         """Σ mass·x²·p(a)p(b)(1 − p(a)p(b)) over edges, for the features of edges."""
         problem = self._problem
         if problem.edges is None:
             return None
         k, ends = problem.n_labels, problem.after_first
         pairs = np.zeros((problem.n_tokens, k, k))
-        both = before[:, :, None] * after[:, None, :]
+        both = p[ends - 1, :, None] * p[ends, None, :]
         pairs[ends] = problem.token_mass[ends, None, None] * (both * (1.0 - both))
         flat = _squared(problem.edges).rmatvec(pairs.reshape(-1, k * k))
         return flat.reshape(-1, k, k)

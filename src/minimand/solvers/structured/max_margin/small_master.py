@@ -14,10 +14,11 @@ from scipy import linalg
 from .... import _core
 from ...._base.threads import one_blas_thread
 from ...._base.typing import AnyArray, Array
-from ...programs.quadratic_program import RowsWithSlacks, minimise_quadratic
+from ...programs.quadratic_program import RowsWithSlacks, Saddle, minimise_quadratic
 from ..graph_problem import GraphProblem
 
 _WORK = 2e8  # planes times squared coordinates; safeguard: a program of so many takes a second
+_FEW = 300  # weights, up to which no basis mixes those of different units; safeguard
 _NUMBERS = 4_000_000  # in their vectors, 32 MB; safeguard
 
 
@@ -49,18 +50,24 @@ def solve_small(problem: GraphProblem, ascent: _core.PlaneAscent) -> Array | Non
 def _solution(
     rows: Array, costs: Array, units: AnyArray, mass: Array, alpha: float
 ) -> tuple[Array, Array]:
-    """Weights and multipliers of the program; few planes are written in coordinates of a basis."""
+    """Weights and multipliers of the program; few planes of many weights are written in a basis."""
     span: Array | None = None
-    if rows.shape[0] < rows.shape[1]:
+    if rows.shape[0] < rows.shape[1] and rows.shape[1] > _FEW:
         span, upper = linalg.qr(rows.T, mode="economic")
         rows = upper.T
     scale = np.sqrt((rows**2).sum(axis=0))  # coordinates in units of their own
     scale[scale == 0] = 1.0
     basis = rows / scale
     weight, count = float(mass.mean()), mass.size
-    curvature = alpha / (scale**2 * weight)
+    unit = float(costs.max(initial=0.0)) or 1.0  # of w and ξ: costs are 1 at most then
+    curvature = alpha * unit / (scale**2 * weight)
     quadratic = np.concatenate([curvature, np.zeros(count)])
     linear = np.concatenate([np.zeros(basis.shape[1]), mass / weight])
-    found = minimise_quadratic(quadratic, linear, RowsWithSlacks(basis, units, count), -costs)
-    w = found.x[: basis.shape[1]] / scale
+    # w = 0 with slacks above all costs, and multipliers shared evenly by the planes of a unit.
+    inside = np.concatenate([np.zeros(basis.shape[1]), np.full(count, 2.0)])
+    even = (mass / weight / np.bincount(units, minlength=count))[units]
+    program = RowsWithSlacks(basis, units, count)
+    start = Saddle(inside, even)
+    found = minimise_quadratic(quadratic, linear, program, -costs / unit, start)
+    w = unit * found.x[: basis.shape[1]] / scale
     return w if span is None else span @ w, np.maximum(found.multipliers, 0.0)

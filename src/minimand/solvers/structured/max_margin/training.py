@@ -9,13 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from ...._base.typing import Array
-from ....design import Design
 from ....outputs.graph import Topology
 from ....problem.point import EPS
 from ...base import Control
 from ..course import Course, Trained
 from ..graph_problem import GraphProblem, hamming
-from ..own_columns import graph_on_own_columns
+from ..own_columns import graph_on_own_columns, matrix_of
 from ..problem import ChainProblem, ChainWeights
 from .rounds import Judged, margin_rounds
 
@@ -147,13 +146,3 @@ def graph_vector(problem: ChainProblem, weights: ChainWeights) -> Array:
     if weights.edge is not None:
         tables = np.concatenate([tables, weights.edge])
     return np.concatenate([coef.ravel(), tables.reshape(-1, k * k).T.ravel()])
-
-
-def matrix_of(design: Design) -> Any:
-    """All rows of a design as one array in float64 or CSR matrix."""
-    known = getattr(design, "x", None)
-    if known is None:
-        return np.concatenate([np.asarray(block) for block in design.gathered_blocks()])
-    if sparse.issparse(known):
-        return sparse.csr_array(known).astype(np.float64, copy=False)
-    return np.ascontiguousarray(known, dtype=np.float64)
