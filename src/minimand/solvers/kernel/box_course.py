@@ -23,12 +23,15 @@ def solved(
     design: Design,
     control: Control,
     scale: Callable[[Array, Array], float],
+    count: int = 0,
 ) -> tuple[BoxPoint, int, str]:
     """The last point, how many rounds led to it, and what stopped them; empty if nothing did.
 
+    The first point comes after ``count`` rounds.
+
     It is a valid point also after Ctrl-C. A callback that stops one machine stops those after it.
     """
-    around, count = current(), 0
+    around = current()
     most = CORRECTIONS if control.max_iter is None else control.max_iter
     with watching(control.late, hears=True) as watch:
         try:

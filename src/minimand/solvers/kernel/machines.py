@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..._base.typing import Array, IntArray
-from ...canonical import BoxBatch
+from ..._base.watch import INTERRUPT, watching
+from ...canonical import Box, BoxBatch
 from ...certificate import Certificate, relative_gap
 from ...design import GramDesign, KernelDesign, PartDesign
 from ..base import Control
@@ -45,12 +46,13 @@ def solve_all(
 ) -> list[BoxSolution]:
     """Every task on its rows of a design.
 
-    Small ones on a matrix in memory are solved by one call, unless somebody watches: that gets them
-    one after the other. ``begin`` may find where to begin for those that need more time.
+    Small ones on a matrix in memory are solved by one call; if somebody watches, by one call each,
+    which finds the same numbers. ``begin`` may find where to begin for those that need more time.
     """
     known: list[BoxSolution] = []
     small = max((task.start.size for task in tasks), default=0) <= AT_ONCE
-    if isinstance(design, GramDesign) and small and not watched:
+    at_once = isinstance(design, GramDesign) and small
+    if isinstance(design, GramDesign) and at_once and not watched:
         with limits([]) as control:
             known = _together(design, places, tasks, control)
     found: list[BoxSolution] = []
@@ -59,10 +61,44 @@ def solve_all(
             found.append(known[m])
             continue
         with limits(found) as control:
-            part = _part_of(design, place)
+            part, first = _part_of(design, place), known[m] if known else None
+            if isinstance(design, GramDesign) and at_once and watched:
+                first = _told(design, place, task, control)
+                if first.converged or first.stopped_by:
+                    found.append(first)
+                    continue
             start = None if control.expired else begin(part, task, control)
-            start = known[m].a if start is None and known else start
+            start = first.a if start is None and first is not None else start
             found.append(solve_one(part, task, control, start))
+    return found
+
+
+def _told(design: GramDesign, place: IntArray, task: BoxTask, control: Control) -> BoxSolution:
+    """A task as `_together` solves it, where callbacks are told of its start and of its end."""
+    rows, box = design.rows(place[task.rows]), task.box
+    only_told = replace(control, max_iter=0)
+    point = BoxPoint.of(box, task.start, rows)
+    last, _, why = solved(box, point, rows, only_told, task.scale)
+    if why.startswith("max_iter"):  # else it is solved, or somebody stops the fit
+        with watching(control.late, hears=True) as watch:
+            try:
+                (found,) = _together(design, [place], [task], control)
+                why = ""
+            except KeyboardInterrupt:
+                watch.interrupt()
+                why = INTERRUPT
+        if not why:
+            return _told_at_the_end(found, box, rows, only_told, task)
+    numbers = (last.primal(box), box.rounding(last.a, last.f))
+    return _solution(task, last, numbers, control.tol, 0, why, control.seconds)
+
+
+def _told_at_the_end(
+    found: BoxSolution, box: Box, rows: KernelDesign, only_told: Control, task: BoxTask
+) -> BoxSolution:
+    if found.converged:
+        end = BoxPoint(found.a, rows.row_product(found.a), found.levels, found.certificate.gap)
+        solved(box, end, rows, only_told, task.scale, count=1)
     return found
 
 
