@@ -240,10 +240,14 @@ class Simplex(Pairs):
 
     def over_scores(self) -> Array:
         """−Σ s·p_c·p_e beside the diagonal, in one product; the diagonal is what a row lacks."""
-        weighted = self.scales[:, None] * self.p
-        found = -(weighted.T @ self.p)
+        scale = self.scales
+        if (scale >= 0).all():
+            root = np.sqrt(scale)[:, None] * self.p
+            found = -(root.T @ root)  # BLAS computes half of it
+        else:
+            found = -((scale[:, None] * self.p).T @ self.p)
         np.fill_diagonal(found, 0.0)
-        np.fill_diagonal(found, self._rest() @ weighted - found.sum(axis=1))
+        np.fill_diagonal(found, (self._rest() * scale) @ self.p - found.sum(axis=1))
         return found
 
     def _rest(self) -> Array:  # 1 − Σp of every row

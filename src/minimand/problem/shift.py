@@ -52,12 +52,13 @@ def newton_shift(risk: Any, z: Array, steps: int = 200) -> Any:  # steps: safegu
                 break
             before = float(np.abs(slope).max())
             b, (value, slope, size, hessian) = found
-            if many and float(np.abs(slope).max()) > _STALE * before:
+            rounding = (np.abs(slope) <= 1e-10 * size).all()  # share of its terms; safeguard
+            if many and not rounding and float(np.abs(slope).max()) > _STALE * before:
                 hessian = _at(risk, z, b).hessian
             if not many or hessian.size:
                 downhill = _downhill(hessian)
             # Where φ no longer changes in floating point, steps go on while the slope falls.
-            if float(np.abs(slope).max()) >= before and (np.abs(slope) <= 1e-10 * size).all():
+            if rounding and float(np.abs(slope).max()) >= before:
                 break
     return float(b) if b.ndim == 0 else b
 
