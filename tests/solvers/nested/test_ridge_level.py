@@ -64,3 +64,12 @@ def test_a_single_group_of_columns_is_one_too():
     model = mm.Regressor("absolute", mm.GroupL2(np.zeros(6, dtype=int)), alpha=0.05).fit(X, Y)
     assert model.solver_ == SOLVERS["ridge_level"].name
     assert model.certificate_.relative <= 1e-6
+
+
+def test_a_single_coefficient_is_left_to_solvers_of_l1():
+    x, y = np.array([[-1.0], [0.0], [1.0]]), np.array([-1.0, 0.0, 1.0])
+    model = mm.Regressor("squared", "l1", alpha=0.1).fit(x, y)
+    assert model.coef_ == pytest.approx([0.85], abs=1e-12)  # soft(2/3, 0.1) / (2/3)
+    assert model.solver_ != "ridge_level"
+    with pytest.raises(ValueError, match="sum over features"):
+        mm.Regressor("squared", "l1", alpha=0.1, solver="ridge_level").fit(x, y)

@@ -46,6 +46,8 @@ class RidgeLevel(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """The norm of all coefficients, for every loss that L2 is solved for."""
+        if math.prod(objective.coef_shape) == 1:
+            return Verdict(False, "of one coefficient the norm is |w|: a sum over features")
         solver, verdict = cheapest(_with_level(objective, 1.0), control)
         if solver is None:
             return Verdict(False, f"no solver takes L2 in its place: {verdict.reason}")
