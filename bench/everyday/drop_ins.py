@@ -65,7 +65,7 @@ MODELS: tuple[tuple[str, dict[str, Any], str], ...] = (
 # Stored numbers, up to which a fit of scikit-learn's takes seconds and not minutes.
 _MOST_COLUMNS = 5000
 MOST = {
-    "QuantileRegressor": 100_000,
+    "QuantileRegressor": 60_000,
     "LassoCV": 1_000_000,
     "ElasticNetCV": 1_000_000,
     "LassoLarsIC": 1_000_000,
