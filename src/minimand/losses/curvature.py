@@ -241,11 +241,8 @@ class Simplex(Pairs):
     def over_scores(self) -> Array:
         """−Σ s·p_c·p_e beside the diagonal, in one product; the diagonal is what a row lacks."""
         scale = self.scales
-        if (scale >= 0).all():
-            root = np.sqrt(scale)[:, None] * self.p
-            found = -(root.T @ root)  # BLAS computes half of it
-        else:
-            found = -((scale[:, None] * self.p).T @ self.p)
+        root = np.sqrt(scale)[:, None] * self.p
+        found = -(root.T @ root)  # BLAS computes half of it
         np.fill_diagonal(found, 0.0)
         np.fill_diagonal(found, (self._rest() * scale) @ self.p - found.sum(axis=1))
         return found
