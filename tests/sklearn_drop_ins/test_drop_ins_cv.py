@@ -151,3 +151,18 @@ def test_ridge_cv_of_wide_data_ends_with_the_ridge_of_its_alpha(weighted, interc
     ridge = ours.Ridge(found.alpha_, fit_intercept=intercept, tol=1e-12).fit(wide, target, weights)
     np.testing.assert_allclose(found.coef_, ridge.coef_, atol=1e-10)
     np.testing.assert_allclose(found.intercept_, ridge.intercept_, atol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("data", [TALL, sparse.csr_array(TALL)], ids=["dense", "csr"])
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+def test_logistic_folds_are_scored_by_the_accuracy(scoring, data, weighted):
+    def accuracy(model, X, y, sample_weight=None):
+        return np.average(model.predict(X) == y, weights=sample_weight)
+
+    options = {"Cs": 4, "cv": 3, "use_legacy_attributes": False}
+    weights = S if weighted else None
+    found = ours.LogisticRegressionCV(scoring=scoring, **options).fit(data, LABELS, weights)
+    by_hand = ours.LogisticRegressionCV(scoring=accuracy, **options).fit(data, LABELS, weights)
+    np.testing.assert_allclose(found.scores_, by_hand.scores_, rtol=1e-14)
+    assert found.C_ == by_hand.C_

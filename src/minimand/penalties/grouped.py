@@ -266,6 +266,8 @@ class Grouped(BoundPenalty):
         d = len(self.groups.label)
         if self.groups.label.ndim == 1 and (self.norm > 0).all():  # the usual case
             return RowGroups(self.groups.label, self.norm)
+        if self.groups.are_rows and (self.norm > 0).all():
+            return RowGroups(np.arange(d), self.norm)
         label = self.groups.label.reshape(d, -1)
         normed = self.norm[label] > 0
         first = label[:, 0]

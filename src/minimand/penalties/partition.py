@@ -22,7 +22,7 @@ class Groups:
 
     def sums(self, values: Array) -> Array:
         """The sum over each group."""
-        if self._rows:
+        if self.are_rows:
             return np.asarray(np.einsum("ij->i", values), float)
         return np.asarray(np.bincount(self._flat, values.ravel(), minlength=self.count), float)
 
@@ -37,7 +37,7 @@ class Groups:
 
     def to_members(self, by_group: AnyArray) -> Any:
         """The number of its group for every coefficient; not to be written to."""
-        if self._rows:
+        if self.are_rows:
             return np.broadcast_to(by_group[:, None], self.label.shape)
         return by_group[self.label]
 
@@ -57,7 +57,7 @@ class Groups:
         return same and bool(np.array_equal(self.label, other.label))
 
     @cached_property
-    def _rows(self) -> bool:
+    def are_rows(self) -> bool:
         """Whether the groups are the rows of a matrix, in their order."""
         label = self.label
         if label.ndim != 2 or len(label) != self.count:

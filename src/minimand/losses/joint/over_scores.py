@@ -161,6 +161,8 @@ class OverScores(ByScore):
         found = self.single.noise(np.ascontiguousarray(z).ravel(), np.ascontiguousarray(y).ravel())
         if isinstance(found, np.ndarray):
             return self._summed(found.reshape(z.shape), y)
+        if self._factors(y) is None:
+            return float(found) * z.shape[1]
         return self._summed(np.full(z.shape, found), y)
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:

@@ -12,7 +12,7 @@ from ..._base.typing import Array, IntArray
 from ..._base.watch import interrupt
 from ...certificate import Finding
 from ...certificate.gram_models import GramModels
-from ...certificate.smooth_models import smooth_findings
+from ...certificate.row_models import row_findings
 from ...problem.condensed import Sums, sums
 from ...problem.objective import Objective
 from ...problem.path_gram import PathGram
@@ -124,7 +124,7 @@ class OnGram(Settler):
         if not len(coefs):
             return
         if self._base.n_scores > 1:
-            yield from smooth_findings(self._base, problems, coefs)
+            yield from row_findings(self._base, problems, coefs)
             return
         target = self._control.target
         yield from squares_findings(self._base, self._models, problems, coefs, target)
