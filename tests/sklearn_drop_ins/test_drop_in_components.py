@@ -89,6 +89,31 @@ def test_incremental_pca_says_what_truncation_costs():
     assert stored[0].dual == pytest.approx(stored[1].dual)
 
 
+@pytest.mark.parametrize("n", [3, 12, 29, 30, 31, 45])
+@pytest.mark.parametrize("k", [1, 3, 11])
+def test_what_wide_batches_lose_is_known(n, k):
+    """Whether rows or the sum of their products are kept: both by singular values."""
+    k = min(k, n)
+    rng = np.random.default_rng(n)
+    X = 1e3 + rng.normal(size=(n, 30)) * np.arange(1, 31)
+    whole = drop_ins.IncrementalPCA(k, batch_size=max(k, 7)).fit(X)
+    by_rows = drop_ins.IncrementalPCA(k)
+    size = max(k, 3)
+    for start in range(0, n - size + 1, size):
+        by_rows.partial_fit(X[start : start + size])
+    for model in (whole, by_rows):
+        seen = X[: int(model.n_samples_seen_)]
+        centred = seen - seen.mean(axis=0)
+        best = 0.5 * np.sum(np.linalg.svd(centred, compute_uv=False)[k:] ** 2) / len(seen)
+        rest = centred - centred @ model.components_.T @ model.components_
+        error = 0.5 * np.sum(rest**2) / len(seen)
+        small = 1e-12 * np.sum(centred**2) / len(seen)
+        found = model.certificate_
+        assert abs(found.dual - best) <= small
+        assert abs(found.primal - error) <= small
+        assert found.dual <= error + found.rounding
+
+
 def test_kernel_pca_and_embedding():
     model = drop_ins.KernelPCA(3, kernel="rbf").fit(IRIS)
     peer = decomposition.KernelPCA(3, kernel="rbf").fit(IRIS)

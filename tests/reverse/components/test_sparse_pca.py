@@ -37,3 +37,20 @@ def test_equal_variances_of_more_directions_than_a_block_has(others):
     model = mm.PCA(10, method="krylov", center=False, random_state=0).fit(X)
     np.testing.assert_allclose(model.explained_variance_, sizes[:10] / sizes.size, rtol=1e-4)
     assert model.certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("equal", [False, True])
+@pytest.mark.parametrize("center", [True, False])
+def test_few_components_are_searched_for_and_computed_where_no_proof_is_found(center, equal):
+    n, rng = 1100, np.random.default_rng(0)
+    X = sparse.eye_array(n, format="csr") if equal else None
+    if X is None:
+        groups = rng.integers(0, n, size=n)
+        X = sparse.csr_array((np.ones(n), (np.arange(n), groups)), shape=(n, n))
+    model = mm.PCA(2, center=center, random_state=0).fit(X)
+    dense = X.toarray() - (X.mean(axis=0) if center else 0.0)
+    best = 0.5 * np.sum(np.linalg.eigvalsh(dense @ dense.T)[:-2]) / n
+    assert model.method_ == ("covariance" if equal else "krylov")
+    found = model.certificate_
+    assert found.relative <= 1e-6
+    assert found.dual <= best * (1 + 1e-12) <= found.primal * (1 + 1e-11)

@@ -21,6 +21,8 @@ from .spectrum import Found, chosen_count, completed, is_count
 _ACCURATE = 1e-6  # relative accuracy of the least variance kept; convention: the default tol
 _FEW = 4  # one in so many eigenvectors: then only these are computed; safeguard
 
+_NEARLY = 0.1  # norm of what products of columns differ from I by; safeguard: a condition below 1.2
+
 
 def by_covariance(design: Design, weights: Array, n_components: Any, centred: bool) -> Found:
     """The eigenvectors of C, (d, d): one pass, n·d² operations.
@@ -65,7 +67,8 @@ def _off_constant_columns(matrix: Array, alive: IntArray, n_components: Any) -> 
 def by_gram(design: Design, weights: Array, n_components: Any, centred: bool) -> Found:
     """The eigenvectors of S^½(X − 1x̄ᵀ)(X − 1x̄ᵀ)ᵀS^½, (n, n), for data with more columns than rows.
 
-    With u one of them, (X − 1x̄ᵀ)ᵀS^½u has the direction of a component.
+    With u one of them, (X − 1x̄ᵀ)ᵀS^½u has the direction of a component. Rows about their mean are
+    dependent: S^½1 is the eigenvector of an eigenvalue that is exactly 0.
     """
     n, d = design.shape
     root = np.sqrt(weights)
@@ -74,7 +77,8 @@ def by_gram(design: Design, weights: Array, n_components: Any, centred: bool) ->
     total = float(np.trace(matrix))
     values, turns = top_eigen(matrix, n_components)
     k = chosen_count(n_components, values, total, n, d)
-    rank = int((values[:k] > n * EPS * max(float(values[0]), 0.0)).sum())
+    null = int(centred and k == n)
+    rank = int((values[: k - null] > n * EPS * max(float(values[0]), 0.0)).sum())
     back = root[:, None] * turns[:, :rank]
     vectors = design.rmatvec(back) - np.multiply.outer(mean, back.sum(axis=0))
     vectors = completed(_orthonormal_in_order(vectors), k)
@@ -84,7 +88,8 @@ def by_gram(design: Design, weights: Array, n_components: Any, centred: bool) ->
     )
     spectrum = None if values.size < n else np.maximum(values, 0.0)
     bound = float(kept.sum())
-    return Found(vectors, kept, max(total, 0.0), bound, rounding, mean + shift, spectrum)
+    whole = max(total, 0.0)
+    return Found(vectors, kept, whole, bound, rounding, mean + shift, spectrum, null=null)
 
 
 def by_svd(design: Design, weights: Array, n_components: Any, centred: bool) -> Found:
@@ -132,5 +137,10 @@ def _orthonormal_in_order(vectors: Array) -> Array:
     found = vectors[:, sizes > 0] / sizes[sizes > 0]
     if not found.size:
         return found
+    products = found.T @ found
+    if np.linalg.norm(products - np.eye(len(products))) <= _NEARLY:
+        # Columns so well conditioned lose nothing by the triangle of their products.
+        upper = linalg.cholesky(products, check_finite=False)
+        return np.asarray(linalg.solve_triangular(upper, found.T, trans="T", check_finite=False)).T
     basis, triangle = linalg.qr(found, mode="economic", check_finite=False)
     return np.asarray(basis * np.where(np.diag(triangle) < 0, -1.0, 1.0))

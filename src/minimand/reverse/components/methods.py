@@ -24,6 +24,10 @@ METHODS = ("auto", *_EXACT, *DEFAULT_STEPS)
 SIDE = 2000  # shorter side, from which "auto" takes the block Krylov method; safeguard
 _SMALL = 1e7  # n·d·min(n, d), up to which the data themselves are decomposed; safeguard: 10 ms
 _TALL = 2  # rows for a column, from which products come first; safeguard: QR takes twice as long
+_SPARSE_SIDE = 1000  # of sparse data, from which few components are searched for; safeguard: 50 ms
+# Operations on all eigenvalues that take as long as a search does for each entry of a component;
+# measured: 2 to 30 components of 50 or 200 numbers per row, sides of 800 to 6000, flat spectra
+_SEARCHED = 1e5
 _TOO_CLOSE = "variances that are too close to each other for a proof to tol"
 _LARGE = 2e10  # the same, up to which it is done for the sake of small variances; safeguard: 10 s
 
@@ -52,9 +56,12 @@ class Search:
         tall = is_count(self.n_components) and n >= _TALL * d
         if not design.sparse and n * d * min(n, d) <= _SMALL and not tall:
             return "svd"
-        if is_count(self.n_components) and min(n, d) > SIDE and self.n_components < min(n, d) // 4:
-            return "krylov"
-        return "covariance" if d <= n else "gram"
+        side, work = min(n, d), _SEARCHED * max(n, d)
+        if is_count(self.n_components) and self.n_components < side // 4:
+            thin = design.sparse and side > _SPARSE_SIDE and work * self.n_components <= side**3
+            if thin or side > SIDE:
+                return "krylov"
+        return _of_products(design)
 
     def found(
         self, design: Design, weights: Array, method: str, course: Course
@@ -84,6 +91,14 @@ class Search:
         found = self._concluded(problem, ritz, course)
         if problem.narrow and method == "krylov":
             found = self._widened(found, problem, course, most)
+        short = self.method == "auto" and min(design.shape) <= SIDE
+        if short and not self._is_proved(found) and not course.stops():
+            try:
+                return course.follow(self._exactly(design, weights, _of_products(design)))
+            except StoppedError:
+                pass
+            except KeyboardInterrupt:
+                interrupt()
         if not self._is_proved(found):
             if len(course.history) >= most:
                 course.ends_at(f"max_iter={most}")
@@ -158,3 +173,9 @@ class Search:
         """The generator of the start; with number 1, one for tests that are independent of it."""
         rng = check_random_state(self.random_state)
         return np.random.RandomState(rng.randint(2**31 - 1, size=number + 1)[number])
+
+
+def _of_products(design: Design) -> str:
+    """The exact method that takes products of the shorter side."""
+    n, d = design.shape
+    return "covariance" if d <= n else "gram"

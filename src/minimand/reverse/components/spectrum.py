@@ -31,7 +31,7 @@ class Found:
     spectrum: Array | None = None  # all eigenvalues of C, where a method knows them
     certain: bool = True  # whether the bound rests on no random vector
     passes: float = 1.0
-    null: int = 0  # the last so many values are exactly 0, those of constant columns
+    null: int = 0  # the last so many values are exactly 0: constant columns, or the rows' mean
 
     @property
     def error(self) -> float:

@@ -10,20 +10,20 @@ from sklearn import decomposition, manifold
 
 from ..._base.typing import Array, ArrayLike
 from ...certificate import Certificate, bounded
-from ...certificate.relaxation import TopSum, top_of_kernel, top_of_matrix, top_of_normalised
-from ...design import as_design
-from ...reverse.components.stream import ScatterStream
+from ...certificate.relaxation import TopSum, top_of_kernel, top_of_normalised
 from ...reverse.finite_squares import in_range_as_given
+from .rows_so_far import RowsSoFar
 
-_COLUMNS = 2000  # of data whose products are summed beside scikit-learn's updates; safeguard
+_COLUMNS = 2000  # of data that are kept or summed beside scikit-learn's updates; safeguard
 
 
 class IncrementalPCA(decomposition.IncrementalPCA):
     """PCA in batches, as `sklearn.decomposition.IncrementalPCA`, with a certificate.
 
     scikit-learn merges each batch into the components so far and truncates; what is cut off is
-    lost. The certificate says how much that cost: with up to 2000 columns, the products of all rows
-    are summed beside it. (`minimand.PCA.partial_fit` finds the components from these sums.)
+    lost. The certificate says how much that cost: with up to 2000 columns, the rows are kept beside
+    it while they are fewer than the columns, and then the sum of their products.
+    (`minimand.PCA.partial_fit` finds the components from such sums.)
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class IncrementalPCA(decomposition.IncrementalPCA):
     """
 
     certificate_: Certificate
-    _sums: ScatterStream | None = None
+    _sums: RowsSoFar | None = None
     _in_fit = False
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -66,7 +66,7 @@ class IncrementalPCA(decomposition.IncrementalPCA):
 
     def partial_fit(self, X: ArrayLike, y: Any = None, check_input: bool = True) -> Self:
         """Merge one more batch into the components."""
-        if self._in_fit:  # `fit` sums the products of all rows at once
+        if self._in_fit:  # `fit` adds all rows at once
             super().partial_fit(X, y, check_input=check_input)
             return self
         X = in_range_as_given(X, reset=False)
@@ -78,12 +78,12 @@ class IncrementalPCA(decomposition.IncrementalPCA):
         return self
 
     def _add(self, X: Any, *, first: bool) -> None:
-        """Add the products of rows to the sums; the first ones begin anew."""
+        """Add rows to those so far; the first ones begin anew."""
         rows = X if sparse.issparse(X) else np.asarray(X, dtype=float)
         if first:
-            self._sums = ScatterStream(rows.shape[1], True) if rows.shape[1] <= _COLUMNS else None
+            self._sums = RowsSoFar(rows.shape[1]) if rows.shape[1] <= _COLUMNS else None
         if self._sums is not None:
-            self._sums.update(as_design(rows), np.ones(rows.shape[0]))
+            self._sums.add(rows)
 
     def _certify(self) -> None:
         n = float(self.n_samples_seen_)
@@ -101,18 +101,9 @@ class IncrementalPCA(decomposition.IncrementalPCA):
                 infeasibility=reason,
             )
             return
-        matrix = self._sums.matrix
-        top = top_of_matrix(matrix, self.n_components_)
-        v = np.asarray(self.components_, dtype=float).T
-        image = matrix @ v
-        # tr(I − VVᵀ)C(I − VVᵀ), for columns that rounding has left not quite orthonormal.
-        error = float(np.trace(matrix)) - 2 * np.vdot(v, image) + np.vdot(v.T @ v, v.T @ image)
-        scale = 0.5 / n
-        best = scale * (top.total - top.attained)
-        rounding = scale * (top.rounding + self._sums.rounding)
-        self.certificate_ = bounded(
-            max(scale * float(error), best), best, scale * top.total, rounding, objective=words
-        )
+        lost = self._sums.lost(np.asarray(self.components_, dtype=float).T)
+        error, best, total, rounding = (0.5 / n * found for found in lost)
+        self.certificate_ = bounded(error, best, total, rounding, objective=words)
 
 
 class KernelPCA(decomposition.KernelPCA):
