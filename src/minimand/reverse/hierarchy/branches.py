@@ -111,9 +111,32 @@ def scatter_of(X: Any, weights: Array, kernel: Kernel | None) -> Callable[[IntAr
 
     def of_vectors(rows: IntArray) -> float:
         s, some = weights[rows], X[rows]
-        first = np.asarray(some[:1].toarray() if sparse.issparse(some) else some[:1], dtype=float)
+        if sparse.issparse(some):
+            return _scatter_of_sparse(some, s)
+        first = np.asarray(some[:1], dtype=float)
         left = np.asarray(some - first, dtype=float)  # exactly zero for equal rows
         left -= (s @ left) / float(s.sum())
         return float(s @ np.square(left).sum(axis=1))
 
     return of_vectors
+
+
+def _scatter_of_sparse(X: Any, s: Array) -> float:
+    """By columns: Σ s(x − m)² of stored numbers, and m² times the weight of those not stored.
+
+    All terms are ≥ 0, so that nothing cancels; they are about the first row, so that the sum of
+    equal rows is exactly zero.
+    """
+    x = X.tocsr().astype(float)  # a copy
+    x.sum_duplicates()
+    n, d = x.shape
+    columns, mass = x.indices, np.repeat(s, np.diff(x.indptr))
+    first = x[:1].toarray().ravel()
+    missing = float(s.sum()) - np.bincount(columns, weights=mass, minlength=d)
+    missing = np.maximum(missing, 0.0)  # rounding may make it negative
+    missing[np.bincount(columns, minlength=d) == n] = 0.0
+    left = x.data - first[columns]
+    sums = np.bincount(columns, weights=mass * left, minlength=d)
+    mean = (sums - missing * first) / float(s.sum())
+    left -= mean[columns]
+    return float(mass @ (left * left)) + float(missing @ np.square(first + mean))

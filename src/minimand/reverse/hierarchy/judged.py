@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..._base.typing import Array, ArrayLike, IntArray
 from ...certificate import Certificate
-from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
+from ...certificate.relaxation import TopSum, top_of_kernel
+from ...certificate.rough import top_within
 from ...features.low_rank import MEMORY
 from ...kernels import Kernel
 from ..base import Course
@@ -18,9 +20,18 @@ from .branches import scatter_of
 
 
 def of_labels(
-    model: Any, X: Any, labels: IntArray, k: int, kernel: Kernel | None, sample_weight: ArrayLike
+    model: Any,
+    X: Any,
+    labels: IntArray,
+    k: int,
+    kernel: Kernel | None,
+    sample_weight: ArrayLike,
+    budget: float = math.inf,
 ) -> Certificate:
-    """Of the sum of squares within clusters, of the rows or of the features of a bound kernel."""
+    """Of the sum of squares within clusters, of the rows or of the features of a bound kernel.
+
+    ``budget``: multiply-adds that the bound of sparse rows may cost (`certificate.rough`).
+    """
     s = row_weights(sample_weight, labels.size)
     scatter = scatter_of(X, s, kernel)
     used = np.flatnonzero(s > 0)
@@ -31,7 +42,7 @@ def of_labels(
     if k == 1:
         return course.certificate(primal, primal, "relaxation", 0.0, whole)
     if kernel is None:
-        top, error = top_of_rows(X, k - 1, weights=s), 0.0
+        top, error = top_within(X, k - 1, weights=s, budget=budget), 0.0
     elif 16.0 * s.size**2 > MEMORY:
         reason = "the values of the kernel of all pairs of rows do not fit into memory"
         return course.certificate(primal, -np.inf, "relaxation", 0.0, whole, infeasibility=reason)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from scipy import sparse
 
 from ..._base.typing import Array
-from ...certificate.relaxation import top_of_rows
+from ...certificate.rough import top_within
 from .rows import Rows
 
 
@@ -25,15 +25,18 @@ class Lower(NamedTuple):
     certain: bool = True  # False if it rests on random vectors; see `Certificate`
 
 
-def lower_bound(rows: Rows, k: int) -> Lower:
+def lower_bound(rows: Rows, k: int, passes: float = math.inf) -> Lower:
     """A lower bound of the objective; under Manhattan there is none.
 
     The cosine distance: with s_c the sum of the rows of a cluster, each of length one, and W_c its
     weight, the objective is W − Σ‖s_c‖ ≥ W − (W·Σ‖s_c‖²/W_c)^½, and W − Σ‖s_c‖²/W_c is the
     squared objective, which has the bound L; so it is at least L/(1 + (1 − L/W)^½).
+
+    ``passes``: comparisons of all rows with all centres that the bound may cost, about; where
+    eigenvalues of sparse rows cost more, it is one by norms (`certificate.rough`).
     """
     if rows.distance.name == "euclidean":
-        return _discarded(rows.X, rows.weights, k)
+        return _discarded(rows.X, rows.weights, k, passes)
     if rows.distance.name == "cosine":
         lengths = rows.factors > 0
         weights = rows.masses
@@ -41,15 +44,16 @@ def lower_bound(rows: Rows, k: int) -> Lower:
         zeros = float(weights[~lengths].sum())
         if whole == 0:
             return Lower(zeros)
-        found = _discarded(_unit(rows)[lengths], weights[lengths], k)
+        found = _discarded(_unit(rows)[lengths], weights[lengths], k, passes)
         share = min(found.value / whole, 1.0)
         return found._replace(value=zeros + found.value / (1.0 + math.sqrt(1.0 - share)))
     return Lower(-math.inf)
 
 
-def _discarded(X: Any, weights: Array | None, k: int) -> Lower:
+def _discarded(X: Any, weights: Array | None, k: int, passes: float) -> Lower:
     """The sum of all eigenvalues of the scatter matrix but the k − 1 largest."""
-    found = top_of_rows(X, k - 1, weights=weights)
+    budget = passes * k * X.nnz if sparse.issparse(X) else math.inf
+    found = top_within(X, k - 1, weights=weights, budget=budget)
     return Lower(found.discarded, found.rounding, found.certain)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,21 @@ from .rows import Rows
 
 
 def certified(
-    course: Course, rows: Rows, labels: AnyArray, centers: Array, primal: float, scale: float
+    course: Course,
+    rows: Rows,
+    labels: AnyArray,
+    centers: Array,
+    primal: float,
+    scale: float,
+    passes: float = math.inf,
 ) -> Certificate:
-    """By discarded eigenvalues; under Manhattan, by the best centres of these clusters."""
+    """By discarded eigenvalues; under Manhattan, by the best centres of these clusters.
+
+    ``passes`` over rows and centres are what the clusters cost; the bound is to cost no more.
+    """
     noise = float(np.finfo(float).eps) * rows.shape[1] * abs(primal) + rows.rounding
     if rows.distance.by_sums:
-        found = course.within_limits(lambda: lower_bound(rows, len(centers)))
+        found = course.within_limits(lambda: lower_bound(rows, len(centers), passes))
         bound, rounding, certain = found
         return course.certificate(
             primal, bound, "relaxation", rounding + noise, scale, certain=certain

@@ -108,8 +108,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
     certificate_ : Certificate
         Of kind "relaxation": ``dual`` is a lower bound of the objective of every clustering into so
         many clusters, the sum of the eigenvalues of Σ s(x − x̄)(x − x̄)ᵀ that k − 1 components
-        leave out. Under "manhattan" of kind "stationary": no other centres are better for these
-        clusters. `minimand.certify` can prove more.
+        leave out. Where that would take far longer than the clusters did, as on large sparse rows,
+        it is a weaker bound by norms. Under "manhattan" of kind "stationary": no other centres are
+        better for these clusters. `minimand.certify` computes the eigenvalues, and can prove more.
 
     Examples
     --------
@@ -185,7 +186,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
         self.counts_ = weights_of(labels, rows.weights, len(centers))
         self._distance, self._n_features_out = rows.distance, len(centers)
         self.n_iter_ = run.iterations
-        certificate = certified(course, rows, labels, centers, primal, run.scale)
+        certificate = certified(course, rows, labels, centers, primal, run.scale, run.passes)
         history.end(primal, certificate.dual, certificate.gap)
         self.history_, self.certificate_ = history, certificate
 

@@ -116,7 +116,9 @@ class KMeans(_Nearest, DropIn, cluster.KMeans):
                 self.cluster_centers_, self.labels_, self.inertia_ = centers, labels, primal
                 self.n_iter_, self._n_features_out = run.iterations, len(centers)
                 self._n_threads = 1  # of scikit-learn's own loops, which are not used
-                self.certificate_ = certified(course, rows, labels, centers, primal, run.scale)
+                self.certificate_ = certified(
+                    course, rows, labels, centers, primal, run.scale, run.passes
+                )
                 self.history_ = history
                 history.end(primal, self.certificate_.dual, self.certificate_.gap)
         distinct = np.unique(labels).size
@@ -172,7 +174,8 @@ max_no_improvement, init_size, n_init, reassignment_ratio
         primal = rows.weighed(rows.costs(search))
         scale = Null(rows, centers, *search.sums(), primal).primal
         course = Course(self, rows.distance.words)
-        self.certificate_ = certified(course, rows, self.labels_, centers, primal, scale)
+        passes = 1.0 + self.n_steps_ * self._batch_size / rows.shape[0]
+        self.certificate_ = certified(course, rows, self.labels_, centers, primal, scale, passes)
         return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:

@@ -1,0 +1,121 @@
+"""Upper bounds of sums of the largest eigenvalues that cost about as much as a pass over the rows.
+
+Rows are sparse. With M = XᵀSX, whose eigenvalues are not below those of the centred
+M − Wx̄x̄ᵀ (W = Σs), and m eigenvalues at most that are not 0:
+
+- all eigenvalues of M are at most max (|X|ᵀS|X|v)ⱼ/vⱼ for every v > 0 (Collatz and Wielandt);
+- j of m numbers with the sum t₁ and the sum of squares t₂ add up to at most
+  jt₁/m + (j(m − j)/m·(t₂ − t₁²/m))^½.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._base.linear_system import EPS
+from .._base.typing import Array
+from ..design import as_design
+from .centred import mean_of, rows_operator
+from .relaxation import SIDE, TopSum, top_of_rows
+
+# Costs are counted in multiply-adds of sparse products.
+_FREE = 2e6  # multiply-adds that any bound may take; measured: 5 ms (2000 × 5000, one core)
+_DENSE = 0.03  # cost of LAPACK by side³; measured: 0.31 s at 2000, and 1.4 ns for a multiply-add
+_BLOCKS = 100  # products with a block of vectors until a bound is proved; measured: 20000 × 50000
+_PAIRS = 16.0  # cost of a term of a product of sparse matrices; measured: 20 ns (20000 × 50000)
+_EXTRA = 8  # vectors of a block besides those that are sought; definition: `Krylov`
+_POWERS = 4  # products with |X|ᵀS|X|; safeguard: the first already give most of the bound
+_TINY = 1e-100  # traces, and shares of the largest number; safeguard: far from underflow
+_ULPS = 16.0  # of sums of numbers, times their length; safeguard
+
+
+def top_within(X: Any, k: int, *, weights: Array | None = None, budget: float = math.inf) -> TopSum:
+    """`top_of_rows` if it costs at most so many multiply-adds, else a bound that costs little.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or Design of shape (n, d)
+    k : int
+    weights : ndarray of shape (n,), optional
+        Ones by default.
+    budget : float
+        Multiply-adds, such as those of the clustering that the bound is for. 0 asks for the cheap
+        bound at any rate. Only sparse rows have one: it is far below the price of their pairs.
+    """
+    if not sparse.issparse(X) or not k:
+        return top_of_rows(X, k, weights=weights)
+    allowed = max(budget, _FREE) if budget > 0 else 0.0
+    if _price(X, k) <= allowed:
+        return top_of_rows(X, k, weights=weights)
+    s = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=float)
+    return _rough(X.tocsr(), k, s, allowed)
+
+
+def _price(X: Any, k: int) -> float:
+    """What `top_of_rows` costs, about."""
+    side = min(X.shape)
+    if side <= SIDE:
+        return X.nnz + _DENSE * float(side) ** 3
+    return float(X.nnz) * _BLOCKS * (k + _EXTRA)
+
+
+def _rough(X: Any, k: int, s: Array, allowed: float) -> TopSum:
+    design = as_design(X)
+    mean = mean_of(design, s)
+    # The trace, with what rounding may have done to it.
+    operator = rows_operator(design, s, mean)
+    total, rank = operator.trace, min(X.shape)
+    if not _TINY < total < 1.0 / _TINY:  # its square might underflow, or overflow
+        return top_of_rows(X, k, weights=s)
+    rounding = _ULPS * EPS * math.sqrt(rank) * total + operator.rounding
+    k = min(k, rank)
+    x = sparse.csr_array(X, dtype=float)
+    sums = [total, k * _largest(abs(x), s)]
+    by_row = np.diff(x.indptr).astype(float)
+    by_column = np.bincount(x.indices, minlength=x.shape[1]).astype(float)
+    if _PAIRS * min(float(by_row @ by_row), float(by_column @ by_column)) <= allowed:
+        columns = float(by_row @ by_row) < float(by_column @ by_column)
+        squares = _squares(x, s, mean, columns=columns)
+        # t₁ may be too large or too small by rounding: the smallest t₁² and the largest t₁ count.
+        least = max(total - rounding, 0.0)
+        spread = max(squares - least * least / rank, 0.0)
+        mean_value = (total + rounding) / rank
+        sums.append(k * mean_value + math.sqrt(k * (rank - k) / rank * spread))
+    bound = min(sums) + rounding
+    rest = max(total - bound, 0.0)
+    return TopSum(np.empty(0), bound, total, rest, rounding, exact=False)
+
+
+def _largest(sizes: Any, s: Array) -> float:
+    """An upper bound of the largest eigenvalue of |X|ᵀS|X|, by v = its powers times ones."""
+    depth = float(sum(sizes.shape))  # terms of the longest sums at most, all of them ≥ 0
+    v = sizes.T @ (s * (sizes @ np.ones(sizes.shape[1])))
+    used = v > 0
+    if not used.any():
+        return 0.0
+    bound = float(v.max())
+    for _ in range(_POWERS):
+        v /= v.max()
+        if not (v[used] > _TINY).all():  # quotients of numbers that may underflow are not exact
+            break
+        found = sizes.T @ (s * (sizes @ v))
+        with np.errstate(over="ignore"):
+            bound = min(bound, float((found[used] / v[used]).max()))
+        v = found
+    return bound * (1.0 + _ULPS * EPS * depth)
+
+
+def _squares(x: Any, s: Array, mean: Array, *, columns: bool) -> float:
+    """An upper bound of ‖M − Wx̄x̄ᵀ‖²_F = ‖M‖²_F − 2WΣs(x·x̄)² + W²‖x̄‖⁴."""
+    scaled = sparse.diags_array(np.sqrt(s)).tocsr() @ x
+    pairs = scaled.T @ scaled if columns else scaled @ scaled.T
+    squares = float(pairs.data @ pairs.data)
+    total, along = float(s.sum()), x @ mean
+    lean = total * float(mean @ mean)
+    trace = float(scaled.data @ scaled.data)
+    rounding = _ULPS * EPS * float(sum(x.shape)) * trace * trace
+    return squares - 2.0 * total * float(s @ (along * along)) + lean * lean + rounding
