@@ -293,6 +293,14 @@ def test_everyday_sizes_have_every_drop_in():
     assert all(drop_ins.theirs(name).__name__ == name for name in names)
 
 
+def test_everyday_sizes_have_every_loss():
+    from bench.everyday import natives
+
+    names = {type(mm.losses.REGISTRY.get(loss)).__name__ for loss, _ in natives.LOSSES.values()}
+    known = set(mm.losses.REGISTRY.classes.values())
+    assert known - {"ZeroOne"} <= names  # counting mistakes cannot be minimised
+
+
 def test_pages_of_scripts_are_written_row_by_row(monkeypatch, tmp_path, capsys):
     from bench.pages.page import Page
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 
 DENSE = (
     (150, 4), (442, 10), (569, 30), (2000, 20), (1797, 64), (5000, 100), (20000, 50), (500, 2000),
@@ -53,6 +54,7 @@ def made(
         "number": y,
         "numbers": np.stack([y, y + rng.normal(size=rows), rng.normal(size=rows)], axis=1),
         "positive": np.exp(0.5 * y),
+        "share": expit(y),
         "class": (y > 0).astype(int),
         "classes": np.searchsorted(limits, y),
         "count": rng.poisson(np.exp(np.clip(0.5 * score, -5, 5))).astype(float),

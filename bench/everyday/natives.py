@@ -59,27 +59,39 @@ def _quantile(q: float, factor: float) -> Twin:
     return Twin(make, most=MOST["QuantileRegressor"])
 
 
-def _deviance(name: str) -> Twin:
-    return Twin(lambda alpha, n: getattr(linear_model, name)(alpha=alpha))
+def _deviance(name: str, **more: Any) -> Twin:
+    return Twin(lambda alpha, n: getattr(linear_model, name)(alpha=alpha, **more))
 
 
 LOSSES: dict[str, tuple[Any, str]] = {
     "squared": ("squared", "number"),
     "huber": ("huber", "number"),
+    "lp 1.5": (mm.Lp(1.5), "number"),
     "absolute": ("absolute", "number"),
     "quantile .9": (mm.Quantile(0.9), "number"),
+    "quantiles": ("quantiles", "number"),
+    "chebyshev": ("chebyshev", "number"),
     "epsilon_insensitive": ("epsilon_insensitive", "number"),
     "squared_epsilon_insensitive": ("squared_epsilon_insensitive", "number"),
+    "truncated_squared": ("truncated_squared", "number"),
+    "geman_mcclure": (mm.GemanMcClure(), "number"),
     "poisson": ("poisson", "count"),
+    "tweedie": ("tweedie", "count"),
     "gamma": ("gamma", "positive"),
+    "cross_entropy": ("cross_entropy", "share"),
     "logistic": ("logistic", "class"),
     "hinge": ("hinge", "class"),
     "squared_hinge": ("squared_hinge", "class"),
     "exponential": ("exponential", "class"),
     "squared_margin": ("squared_margin", "class"),
+    "perceptron_loss": ("perceptron_loss", "class"),
+    "tanh_margin": ("tanh_margin", "class"),
     "multinomial": ("multinomial", "classes"),
     "crammer_singer": ("crammer_singer", "classes"),
-}
+    "ranking": ("ranking", "classes"),
+    "weighted_ranking": ("weighted_ranking", "classes"),
+    "top_k": (mm.TopK(2), "classes"),
+}  # all but zero_one, which cannot be minimised
 TWINS: dict[tuple[str, str], Twin] = {
     ("squared", "l1"): Twin(lambda alpha, n: linear_model.Lasso(alpha=alpha)),
     ("squared", "l2"): Twin(lambda alpha, n: linear_model.Ridge(alpha=n * alpha)),
@@ -95,6 +107,8 @@ TWINS: dict[tuple[str, str], Twin] = {
     ),
     ("poisson", "l2"): _deviance("PoissonRegressor"),
     ("poisson", "no_penalty"): _deviance("PoissonRegressor"),
+    ("tweedie", "l2"): _deviance("TweedieRegressor", power=1.5),
+    ("tweedie", "no_penalty"): _deviance("TweedieRegressor", power=1.5),
     ("gamma", "l2"): _deviance("GammaRegressor"),
     ("gamma", "no_penalty"): _deviance("GammaRegressor"),
     ("logistic", "l1"): Twin(
