@@ -54,14 +54,19 @@ def least_pivot(matrix: Array) -> float:
     return 0.0 if failed else float(np.diag(factor).min() ** 2)
 
 
-def factorise(matrix: Array) -> Solve | None:
-    """A Cholesky solver, or None where the matrix is singular to working precision."""
+def factorise(matrix: Array, least: float | None = None) -> Solve | None:
+    """A Cholesky solver, or None where the matrix is singular to working precision.
+
+    ``least`` is the pivot, of the matrix scaled to unit diagonal, that is too small; a caller that
+    corrects the solutions may pass a smaller one.
+    """
     scaled, size = _scaled(matrix)
     if not size.size:
         return lambda right: right
     factor, failed = _cholesky(scaled)
     # 1e4: factor over the rounding of a pivot; safeguard against systems that are nearly singular.
-    if failed or np.diag(factor).min() ** 2 <= 1e4 * EPS * size.size:
+    least = 1e4 * EPS * size.size if least is None else least
+    if failed or np.diag(factor).min() ** 2 <= least:
         return None
 
     def solve(right: Array) -> Array:

@@ -23,6 +23,13 @@ def rows_suffice(objective: Objective, form: Separable) -> bool:
     return n < d and form.l2_everywhere
 
 
+def rows_suffice_for_kinks(objective: Objective, form: Separable) -> bool:
+    """The same for interior points, where a kink or a bound of the penalty is curved as well."""
+    n, d = objective.design.shape
+    bent = (form.l2 > 0) | (form.l1 > 0)
+    return n < d and bool(bent.all())
+
+
 def rough_spread(objective: Objective) -> Array:
     """Σ mass·x² of every column; of the squared loss, which others solve faster, from some rows."""
     every = objective.n_samples // _SAMPLE

@@ -13,7 +13,7 @@ from ...penalties import Separable
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
-from ..base import Control, Solver, Verdict
+from ..base import Control, HandOver, Solver, Verdict
 from ..sparse.next_columns import best_columns
 from ..traits import Trait
 from .primal_dual import PrimalDual
@@ -25,16 +25,20 @@ _INNER = 0.3  # share of the target: gap of the problem on some columns; safegua
 _ROUGH = 1e-3  # share of the gap: accuracy while columns are still missing; safeguard
 _FINEST = 1e-4  # share of the target, beyond which no more accuracy is tried; safeguard
 _FEWEST_NEW = 50  # least number of columns added in a round; safeguard
+_EXPECTED = 0.25  # columns per row that are expected to matter; a guess, corrected on the way
+_CROWDED = 3  # columns per row of the last problem, where many matter; measured as in `costs`
 
 
 class ColumnGeneration(Solver):
     """A problem on some columns; the others have |Xᵀu|ⱼ ≤ l1ⱼ, so that wⱼ = 0 is optimal for them.
 
     The multipliers u of the problem on some columns tell which others to add: those that break the
-    inequality. When none does, u proves the solution optimal for all columns.
+    inequality. When none does, u proves the solution optimal for all columns. Where nearly as many
+    columns matter as there are rows, interior points on all columns take over.
     """
 
     name = "column_generation"
+    heirs = ("primal_dual",)
     needs = Trait.KINKED, Trait.PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
     least_cost = costs.LEAST_COLUMN_GENERATION
 
@@ -45,18 +49,20 @@ class ColumnGeneration(Solver):
         if np.count_nonzero(form.l1 == 0) > _FIRST:
             return Verdict(False, "too many coefficients have no l1 part to keep them at zero")
         n, d = objective.design.shape
-        size = float(min(d, _FIRST + min(n, _MOST)))
+        size = float(min(d, _FIRST + min(_EXPECTED * n, _MOST)))
         words = "losses with kinks, l1: interior points on a few columns"
         return Verdict(True, words, costs.column_generation(objective, size))
 
-    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+    def iterate(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Iterator[Judgement | HandOver]:
         """One judged point for every set of columns."""
         form = objective.penalty.sum_over_features
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
         columns = best_columns(objective, judgement, form, _FIRST)
-        share = _INNER
+        share, handed = _INNER, False
         for _ in range(_ROUNDS):
             goal = max(share * control.target, _ROUGH * judgement.gap)
             solved = _solved(objective, form, columns, goal, control)
@@ -65,12 +71,18 @@ class ColumnGeneration(Solver):
                 objective, point, [solved.dual.theta], known=[judgement.dual], raw=False
             )
             yield judgement
-            grown = _next_columns(form, columns, point.w, judgement.slope)
-            if grown.size == columns.size:
+            violators = _violators(form, columns, judgement.slope)
+            if not violators.size:
                 if share < _FINEST:
                     return
                 share *= 0.1  # no column is missing, only accuracy
-            columns = grown
+            elif not handed:
+                size = min(columns.size + violators.size, _CROWDED * objective.n_samples)
+                words = f"{violators.size} more columns matter"
+                offer = HandOver(words, self.heirs, costs.column_generation(objective, size))
+                yield offer
+                handed = offer.taken
+            columns = _with_worst(form, columns, violators, point.w)
 
 
 def _solved(
@@ -95,15 +107,17 @@ def _widened(objective: Objective, columns: IntArray, values: Array) -> Array:
     return w
 
 
-def _next_columns(form: Separable, columns: IntArray, w: Array, slope: Array) -> IntArray:
-    """The current columns and those that break the inequality most, ``_MOST`` at most."""
+def _violators(form: Separable, columns: IntArray, slope: Array) -> IntArray:
+    """The columns that break the inequality, those that do most first."""
     excess = np.abs(slope) / np.where(form.l1 > 0, form.l1, np.inf)
     excess[columns] = 0.0
-    violators = np.flatnonzero(excess > 1.0)
-    if not violators.size:
-        return columns
-    most = max(_FEWEST_NEW, columns.size // 2)
-    worst = violators[np.argsort(-excess[violators])[:most]]
+    found = np.flatnonzero(excess > 1.0)
+    return found[np.argsort(-excess[found])]
+
+
+def _with_worst(form: Separable, columns: IntArray, violators: IntArray, w: Array) -> IntArray:
+    """The current columns and the worst violators, ``_MOST`` at most."""
+    worst = violators[: max(_FEWEST_NEW, columns.size // 2)]
     if columns.size + worst.size > _MOST:  # drop columns whose coefficient is zero
         columns = columns[(w[columns] != 0) | (form.l1[columns] == 0)]
     return np.union1d(columns, worst)

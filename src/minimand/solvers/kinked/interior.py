@@ -26,7 +26,7 @@ from ...losses import PLQ
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point, dot
 from ..costs import walks_compiled
-from ..shape import rows_suffice
+from ..shape import rows_suffice_for_kinks
 from .central_path import CentralPath, Course, Limits, Walked
 from .slope_rises import of_penalty, of_pieces
 
@@ -91,7 +91,7 @@ class InteriorPoint(CentralPath[Solve, Step]):
         self._features = of_penalty(form, 1.0 / rows.n_samples)
         self._parts = [part for part in (self._samples, self._features) if part.count]
         self._signed_mass = rows.mass * plq.sign
-        self._by_rows = rows_suffice(rows, form)
+        self._by_rows = rows_suffice_for_kinks(rows, form)
         self.all_lines = not form.l2.any() and plq.pieces.linear
         self._pinned = form.bounds is not None and (form.bounds[0] == form.bounds[1])
         self._begin(room)
@@ -283,21 +283,29 @@ class InteriorPoint(CentralPath[Solve, Step]):
     def _system_of_rows(self, h: Array, diagonal: Array) -> Solve:
         """(1/h + X D⁻¹ Xᵀ) y = Δb − X D⁻¹ gradient, Δw = −D⁻¹(gradient + Xᵀy).
 
-        y = h∘(X Δw + Δb) is the step of the multipliers.
+        y = h∘(X Δw + Δb) is the step of the multipliers. Near the end h and D differ by many orders
+        of magnitude, and a solution is wrong by more than the slacks that are left: it is corrected
+        once, by what the scores of Δw show of the error.
         """
         rows = self.rows
         kernel = rows.design.row_gram(1.0 / diagonal)
         kernel.flat[:: h.size + 1] += 1.0 / h
-        inverse = factorise(kernel) or pseudo_inverse(kernel)
-        ones = inverse(np.ones(h.size))
+        inverse = factorise(kernel, 0.0) or pseudo_inverse(kernel)
+        ones = inverse(np.ones(h.size)) if rows.intercept else np.zeros(h.size)
+        total = float(ones.sum())
+
+        def bordered(right: Array, balance: float) -> tuple[Array, float]:
+            y = inverse(right)
+            db = (balance - float(y.sum())) / total if rows.intercept else 0.0
+            return y + db * ones, db
 
         def solve(gradient: Array, balance: float) -> Step:
-            y = -inverse(rows.forward(gradient / diagonal))
-            db = 0.0
-            if rows.intercept:
-                db = -(balance + float(y.sum())) / float(ones.sum())
-                y += db * ones
+            y, db = bordered(-rows.forward(gradient / diagonal), -balance)
             dw = -(gradient + rows.backward(y)) / diagonal
+            miss = rows.forward(dw) + db - y / h
+            more, extra = bordered(miss, -balance - float(y.sum()))
+            y, db = y + more, db + extra
+            dw -= rows.backward(more) / diagonal
             return Step(dw, db, self.plq.sign * (y / h))  # accurate where h is large
 
         return solve

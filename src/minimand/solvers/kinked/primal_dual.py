@@ -6,19 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...certificate import Judgement, judge
 from ...penalties import Separable
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
-from ..shape import rows_suffice
+from ..shape import rows_suffice_for_kinks
 from ..traits import Trait
 
 if TYPE_CHECKING:
     from .vertex import Offer
 
-_LARGEST = 1500  # unknowns of the system that every iteration factorises; safeguard
+_LARGEST = 5000  # unknowns of the system that every iteration factorises; safeguard
 _PATIENCE = 50  # iterations in which the products must halve; safeguard: unscaled data take many
 _CENTRED = 0.5  # least share of the products that a step aims at if they do not fall; safeguard
 _ITERATIONS = 200  # iterations; safeguard
@@ -28,6 +30,7 @@ _DONE = 1e-3  # share of the target: with products below it, only slopes can be 
 _IDLE = 4  # judgements in a row without a better point, then the end; safeguard
 _NEAR = 4.0  # targets: an estimated gap below it is judged; safeguard
 _CORNER = 0.01  # targets: the same where the solution is a corner; safeguard
+_SHARPER, _SHARPEN = 2, 1e-3  # times that zeros are sought, and the factor of products; safeguard
 
 
 class PrimalDual(Solver):
@@ -49,7 +52,7 @@ class PrimalDual(Solver):
         form = objective.penalty.sum_over_features
         assert form is not None
         n, d = objective.design.shape
-        size = n if rows_suffice(objective, form) else d
+        size = n if rows_suffice_for_kinks(objective, form) else d
         # Bytes: three d×d matrices and 16 numbers per row.
         memory = 8.0 * (3 * size * size + 16 * n)
         if size > _LARGEST or memory > control.memory:
@@ -87,7 +90,8 @@ class PrimalDual(Solver):
                 yield judgement
                 begin = judgement.point
         inner = InteriorPoint(objective, plq, form, begin)
-        taken, idle, again = 0, 0, _AGAIN
+        taken, idle, again, sharper = 0, 0, _AGAIN, _SHARPER
+        full: Judgement | None = None  # reaches the target, but not with the zeros of the optimum
         most = _ITERATIONS if control.max_iter is None else min(_ITERATIONS, control.max_iter)
         while taken < most:
             steps, stuck = inner.walk(
@@ -100,7 +104,14 @@ class PrimalDual(Solver):
                 inner = InteriorPoint(objective, plq, form, begin, room=_WIDER ** (_AGAIN - again))
                 continue
             inner.refresh()
-            found = _judged(objective, offered(inner, near or stuck), control)
+            offer = offered(inner, near or stuck)
+            found = _judged(objective, offer, control)
+            if found.reaches(objective, control.target):
+                if sharper and not stuck and not control.expired and _lacks_zeros(found, offer):
+                    full, sharper, near_enough = found, sharper - 1, _SHARPEN * near_enough
+                    continue
+            elif full is not None:
+                found = full
             yield found
             # 0.9: factor of the gap that is progress; safeguard.
             idles = judgement is not None and not found.gap < 0.9 * judgement.gap
@@ -108,8 +119,15 @@ class PrimalDual(Solver):
             judgement = found if judgement is None or found.beats(judgement) else judgement
             if stuck or idle >= _IDLE:
                 return
+        if full is not None:
+            yield full
         if most == control.max_iter:
             control.ended_by = f"max_iter={control.max_iter}"
+
+
+def _lacks_zeros(found: Judgement, offer: Offer) -> bool:
+    """Whether a model with more coefficients at zero was offered, but was not near enough."""
+    return np.count_nonzero(found.point.w) > min(np.count_nonzero(w) for w, _ in offer.models)
 
 
 def _null_may_do(objective: Objective, form: Separable) -> bool:

@@ -36,7 +36,7 @@ _LOOSE = 0.01  # share of the last gap that a problem may leave; measured: 11×3
 _FAST = 0.5  # share of the last gap: one below it is progress at the same width; measured there
 _ENOUGH = 0.5  # share of the gap that a problem may leave to count as solved; safeguard
 _INNER = 60  # iterations of one of them; safeguard: the next one goes on from there
-_CALLS = 2e8  # units of `costs` that they take, whatever their size; measured: 0.1 to 0.4 s
+_CALLS = 1e9  # units of `costs` that they take, whatever their size; measured: 0.3 to 1.9 s
 _INSIDE = (WorkingGroups(), NormLevel())  # solvers of the smoothed problems
 _OF_RUNS = (Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS, Trait.NO_INTERCEPT)
 
