@@ -25,7 +25,7 @@ _INNER = 0.3  # share of the target: gap of the problem on some columns; safegua
 _ROUGH = 1e-3  # share of the gap: accuracy while columns are still missing; safeguard
 _FINEST = 1e-4  # share of the target, beyond which no more accuracy is tried; safeguard
 _FEWEST_NEW = 50  # least number of columns added in a round; safeguard
-_EXPECTED = 0.25  # columns per row that are expected to matter; a guess, corrected on the way
+_EXPECTED = 0.25  # columns per row that are expected to matter; estimate, corrected on the way
 _CROWDED = 3  # columns per row of the last problem, where many matter; measured as in `costs`
 
 

@@ -127,7 +127,8 @@ class PrimalDual(Solver):
 
 def _lacks_zeros(found: Judgement, offer: Offer) -> bool:
     """Whether a model with more coefficients at zero was offered, but was not near enough."""
-    return np.count_nonzero(found.point.w) > min(np.count_nonzero(w) for w, _ in offer.models)
+    fewest = min(np.count_nonzero(w) for w, _ in offer.models)
+    return bool(np.count_nonzero(found.point.w) > fewest)
 
 
 def _null_may_do(objective: Objective, form: Separable) -> bool:

@@ -18,6 +18,7 @@ from ..traits import Trait
 
 if TYPE_CHECKING:
     from .column_scaling import ColumnScaling
+    from .quadratic_program import Saddle
 
 
 class ConstraintGeneration(Solver):
@@ -70,6 +71,8 @@ def _best_on(
     x = x.toarray() if sparse.issparse(x) else np.array(x)
     k, d, bent = x.shape[1], objective.n_features, np.flatnonzero(form.l1)
     price = form.l1[bent] / scaling.scale[bent]
+    if rows.size < d and form.l2_everywhere and not bent.size and form.bounds is None:
+        return _by_rows(objective, scaling, null, rows, x)
     # The multipliers' absolute values sum to 1, so no column gains more than its largest entry:
     # a column whose price is higher stays at zero, and is left out as it would spoil the scaling.
     idle = price >= np.abs(x[:, bent]).max(axis=0)
@@ -91,9 +94,34 @@ def _best_on(
     size, own = found.x[k + 1 :], found.x[bent]
     # If both multipliers of |wⱼ| ≤ sⱼ exceed their slacks, wⱼ is zero.
     w[bent[idle | ((up > size - own) & (down > size + own))]] = 0.0
+    return objective.point(form.project(w), null.b + b), [_theta(objective, rows, found)]
+
+
+def _by_rows(
+    objective: Objective, scaling: ColumnScaling, null: Point, rows: IntArray, x: Array
+) -> tuple[Point, list[Array]]:
+    """The same for a ridge on more columns than rows."""
+    from .band import Band
+    from .quadratic_program import minimise_quadratic
+
+    form, d = objective.penalty.sum_over_features, objective.n_features
+    assert form is not None
+    r = null.z[rows] - objective.y[rows]
+    unit = float(np.abs(r).max()) or 1.0
+    others = x.shape[1] - d + 1
+    quadratic = np.append(form.l2 * unit / scaling.scale**2, np.zeros(others))
+    linear = np.append(np.zeros(x.shape[1]), 1.0)
+    band = Band(x[:, :d], x[:, d:], quadratic[:d])
+    found = minimise_quadratic(quadratic, linear, band, np.append(-r, r) / unit)
+    w, b = scaling.model(unit * found.x[:-1])
+    return objective.point(w, null.b + b), [_theta(objective, rows, found)]
+
+
+def _theta(objective: Objective, rows: IntArray, found: Saddle) -> Array:
+    """The multipliers of all samples, from those of both inequalities of some."""
     theta = np.zeros(objective.n_samples)
     theta[rows] = found.multipliers[: rows.size] - found.multipliers[rows.size : 2 * rows.size]
-    return objective.point(form.project(w), null.b + b), [theta]
+    return theta
 
 
 def _unit_rows(width: int, columns: IntArray, sign: float) -> Array:

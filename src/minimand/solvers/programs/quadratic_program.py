@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ..._base.typing import Array, IntArray
+from ..._base.watch import reason
 
 _MOST = 100  # iterations; safeguard: twenty are usual
 _PATIENCE = 5  # iterations without progress, after which only rounding is left; safeguard
@@ -101,7 +102,8 @@ def minimise_quadratic(
     Newton steps on Qx + c + Aᵀλ = 0, Ax + s = h, λ∘s = σμ: first with σ = 0, to see how far it
     may go, then with the σ that follows from this and a second-order correction. The iterations end
     when rounding allows no further progress; the caller judges the result with a referee. They
-    begin at ``start``, whose multipliers are above 0, or else at x = 0.
+    begin at ``start``, whose multipliers are above 0, or else at x = 0, and end early if the
+    surrounding computation shall stop.
     """
     rows = rows if isinstance(rows, Rows) else Rows(rows)
     x, multipliers = start or Saddle(np.zeros(linear.size), np.ones(limits.size))
@@ -116,7 +118,7 @@ def minimise_quadratic(
         stalled = 0 if error < 0.9 * least else stalled + 1
         if error < least:
             best, least = Saddle(x, multipliers), error
-        if stalled > _PATIENCE:
+        if stalled > _PATIENCE or reason():
             break
         try:
             step = _Newton(quadratic, rows, slack, multipliers, dual, primal)
