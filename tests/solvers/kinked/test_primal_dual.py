@@ -243,6 +243,26 @@ def test_refuses_in_words():
         assert fit("absolute", penalty, wide, y).certificate_.relative <= 1e-6  # 50 unknowns
 
 
+@pytest.mark.parametrize("shape", [(30, 60), (60, 30), (40, 200)])
+def test_steps_leave_offered_models_alone(shape):
+    """A model that was judged keeps its coefficients while the walk goes on."""
+    from minimand.estimators.prepare import posed
+    from minimand.solvers.kinked.central_path import Limits
+    from minimand.solvers.kinked.interior import InteriorPoint
+    from minimand.solvers.kinked.vertex import offered
+
+    X, y = data(LINES[0], n=shape[0], d=shape[1])
+    (objective,) = posed(mm.Regressor("absolute", "l1", 1e-3), X, y).objectives
+    plq, form = objective.loss.plq(y), objective.penalty.sum_over_features
+    inner = InteriorPoint(objective, plq, form, objective.null)
+    inner.walk(Limits(0.0, 3))
+    models = offered(inner, near=False).models
+    before = [w.copy() for w, _ in models]
+    inner.walk(Limits(0.0, 3))
+    assert all(np.array_equal(w, then) for (w, _), then in zip(models, before))
+    assert not np.array_equal(inner.w, before[0])
+
+
 def test_can_be_watched_and_stopped():
     X, y = data(LINES[0], n=200)
     seen = []

@@ -82,6 +82,7 @@ class InteriorPoint(CentralPath[Solve, Step]):
         pull: Pull | None = None,
         *,
         room: float = 1.0,
+        by_rows: bool | None = None,
     ) -> None:
         self.rows, self.plq, self.form = rows, plq, form
         self._pull = pull or Pull(np.zeros(rows.n_features), 0.0)
@@ -91,7 +92,7 @@ class InteriorPoint(CentralPath[Solve, Step]):
         self._features = of_penalty(form, 1.0 / rows.n_samples)
         self._parts = [part for part in (self._samples, self._features) if part.count]
         self._signed_mass = rows.mass * plq.sign
-        self._by_rows = rows_suffice_for_kinks(rows, form)
+        self._by_rows = rows_suffice_for_kinks(rows, form) if by_rows is None else by_rows
         self.all_lines = not form.l2.any() and plq.pieces.linear
         self._pinned = form.bounds is not None and (form.bounds[0] == form.bounds[1])
         self._begin(room)
@@ -281,14 +282,14 @@ class InteriorPoint(CentralPath[Solve, Step]):
         return solve
 
     def _system_of_rows(self, h: Array, diagonal: Array) -> Solve:
-        """(1/h + X D⁻¹ Xᵀ) y = Δb − X D⁻¹ gradient, Δw = −D⁻¹(gradient + Xᵀy).
+        """(1/h + X D⁻¹ Xᵀ) y = Δb − X D⁻¹ gradient, Δw = −D⁻¹(gradient + Xᵀy), X centred.
 
         y = h∘(X Δw + Δb) is the step of the multipliers. Near the end h and D differ by many orders
         of magnitude, and a solution is wrong by more than the slacks that are left: it is corrected
         once, by what the scores of Δw show of the error.
         """
-        rows = self.rows
-        kernel = rows.design.row_gram(1.0 / diagonal)
+        rows, centre = self.rows, self._centre
+        kernel = rows.design.row_gram(1.0 / diagonal, centre if rows.intercept else None)
         kernel.flat[:: h.size + 1] += 1.0 / h
         inverse = factorise(kernel, 0.0) or pseudo_inverse(kernel)
         ones = inverse(np.ones(h.size)) if rows.intercept else np.zeros(h.size)
@@ -299,13 +300,28 @@ class InteriorPoint(CentralPath[Solve, Step]):
             db = (balance - float(y.sum())) / total if rows.intercept else 0.0
             return y + db * ones, db
 
+        def forward(v: Array) -> Array:
+            return rows.forward(v) - dot(centre, v)
+
+        def backward(y: Array) -> Array:
+            return rows.backward(y) - float(y.sum()) * centre
+
         def solve(gradient: Array, balance: float) -> Step:
-            y, db = bordered(-rows.forward(gradient / diagonal), -balance)
-            dw = -(gradient + rows.backward(y)) / diagonal
-            miss = rows.forward(dw) + db - y / h
+            gradient = gradient - balance * centre
+            y, db = bordered(-forward(gradient / diagonal), -balance)
+            dw = -(gradient + backward(y)) / diagonal
+            miss = forward(dw) + db - y / h
             more, extra = bordered(miss, -balance - float(y.sum()))
-            y, db = y + more, db + extra
-            dw -= rows.backward(more) / diagonal
+            y, dw = y + more, dw - backward(more) / diagonal
+            db += extra - dot(centre, dw)
             return Step(dw, db, self.plq.sign * (y / h))  # accurate where h is large
 
         return solve
+
+    @cached_property
+    def _centre(self) -> Array:
+        """Means of the columns if there is an intercept, else zero."""
+        rows = self.rows
+        if not rows.intercept:
+            return np.zeros(rows.n_features)
+        return rows.backward(rows.mass) / float(rows.mass.sum())

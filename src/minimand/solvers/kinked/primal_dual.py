@@ -18,6 +18,8 @@ from ..shape import rows_suffice_for_kinks
 from ..traits import Trait
 
 if TYPE_CHECKING:
+    from ...losses import PLQ
+    from .interior import InteriorPoint
     from .vertex import Offer
 
 _LARGEST = 5000  # unknowns of the system that every iteration factorises; safeguard
@@ -64,11 +66,8 @@ class PrimalDual(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, once the method's own estimate of the gap is near the target."""
-        from .central_path import Limits  # not needed for a verdict
-        from .interior import InteriorPoint
-        from .pivots import next_corner
+        from .pivots import next_corner  # not needed for a verdict
         from .row_reduction import reduced, worth_reducing
-        from .vertex import offered
 
         form, plq = objective.penalty.sum_over_features, objective.loss.plq(objective.y)
         assert form is not None
@@ -89,19 +88,56 @@ class PrimalDual(Solver):
                 judgement = _judged(objective, offer, control)
                 yield judgement
                 begin = judgement.point
-        inner = InteriorPoint(objective, plq, form, begin)
-        taken, idle, again, sharper = 0, 0, _AGAIN, _SHARPER
+        walk = _Walk(objective, plq, form, begin, control, near_enough)
+        yield from walk.judged(by_rows=rows_suffice_for_kinks(objective, form))
+        if not walk.over and objective.n_features <= _LARGEST:
+            yield from walk.judged(by_rows=False)  # rows that are all but equal are no system
+        if walk.taken >= walk.most == control.max_iter:
+            control.ended_by = f"max_iter={control.max_iter}"
+
+
+class _Walk:
+    """Interior points that walk towards the optimum, and what the referee says of the last ones."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        plq: PLQ,
+        form: Separable,
+        begin: Point,
+        control: Control,
+        near_enough: float,
+    ) -> None:
+        self.objective, self.plq, self.form, self.begin = objective, plq, form, begin
+        self.control, self.near_enough = control, near_enough
+        self.taken, self._by_rows = 0, False
+        self.most = _ITERATIONS if control.max_iter is None else min(_ITERATIONS, control.max_iter)
+
+    @property
+    def over(self) -> bool:
+        """Whether no other walk may follow: columns were tried, or a limit is reached."""
+        return not self._by_rows or self.taken >= self.most or self.control.expired
+
+    def judged(self, *, by_rows: bool) -> Iterator[Judgement]:
+        """One walk, on systems of rows or of columns, until it is stuck."""
+        from .central_path import Limits  # not needed for a verdict
+        from .vertex import offered
+
+        objective, control, near_enough = self.objective, self.control, self.near_enough
+        self._by_rows = by_rows
+        idle, again, sharper = 0, _AGAIN, _SHARPER
+        inner = self._interior(1.0)
+        best: Judgement | None = None
         full: Judgement | None = None  # reaches the target, but not with the zeros of the optimum
-        most = _ITERATIONS if control.max_iter is None else min(_ITERATIONS, control.max_iter)
-        while taken < most:
+        while self.taken < self.most:
             steps, stuck = inner.walk(
-                Limits(near_enough, most - taken, patience=_PATIENCE, centred=_CENTRED)
+                Limits(near_enough, self.most - self.taken, patience=_PATIENCE, centred=_CENTRED)
             )
-            taken += steps
+            self.taken += steps
             near = inner.products <= near_enough
             if stuck and again and not near and inner.products > _FAR * objective.scale:
                 again -= 1
-                inner = InteriorPoint(objective, plq, form, begin, room=_WIDER ** (_AGAIN - again))
+                inner = self._interior(_WIDER ** (_AGAIN - again))
                 continue
             inner.refresh()
             offer = offered(inner, near or stuck)
@@ -114,15 +150,20 @@ class PrimalDual(Solver):
                 found = full
             yield found
             # 0.9: factor of the gap that is progress; safeguard.
-            idles = judgement is not None and not found.gap < 0.9 * judgement.gap
+            idles = best is not None and not found.gap < 0.9 * best.gap
             idle = idle + 1 if idles and inner.products <= _DONE * near_enough else 0
-            judgement = found if judgement is None or found.beats(judgement) else judgement
+            best = found if best is None or found.beats(best) else best
             if stuck or idle >= _IDLE:
                 return
         if full is not None:
             yield full
-        if most == control.max_iter:
-            control.ended_by = f"max_iter={control.max_iter}"
+
+    def _interior(self, room: float) -> InteriorPoint:
+        from .interior import InteriorPoint
+
+        return InteriorPoint(
+            self.objective, self.plq, self.form, self.begin, room=room, by_rows=self._by_rows
+        )
 
 
 def _lacks_zeros(found: Judgement, offer: Offer) -> bool:

@@ -32,7 +32,8 @@ class Offer(NamedTuple):
 
 def offered(inner: InteriorPoint, near: bool) -> Offer:
     """The interior point; if it is near the end, preceded by the corner next to it."""
-    offer = Offer([(inner.form.project(inner.w), inner.b)], [inner.theta])
+    # A copy: steps move w in place.
+    offer = Offer([(inner.form.project(inner.w.copy()), inner.b)], [inner.theta])
     if not near:
         return offer
     w, settled = inner.w, np.zeros(inner.w.size, dtype=bool)

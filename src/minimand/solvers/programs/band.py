@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg
 
-from ..._base.linear_system import factorise, pseudo_inverse
+from ..._base.linear_system import EPS, factorise, pseudo_inverse
 from ..._base.typing import Array
 from .quadratic_program import Rows
 
@@ -49,20 +49,28 @@ class Band(Rows):
         total = above + below
         system = self._kernel.copy()
         system.flat[:: total.size + 1] += 1.0 / total
-        by_rows = factorise(system, 0.0) or pseudo_inverse(system)
+        by_rows = factorise(system, EPS * total.size) or pseudo_inverse(system)
         edge = np.column_stack([self.free, (below - above) / total])
         along = by_rows(edge)
-        small = edge.T @ along
-        small[-1, -1] += float((4.0 * above * below / total).sum())
-        last = linalg.pinvh(small)
+        corner = np.zeros(edge.shape[1])
+        corner[-1] = float((4.0 * above * below / total).sum())
+        last, d = linalg.pinvh(edge.T @ along + np.diag(corner)), self._inverse.size
+
+        def within(scores: Array, others: Array) -> tuple[Array, Array]:
+            """y and (b, t) with y/D − E(b, t) + K y = scores, Eᵀy + diag(0, …)(b, t) = others."""
+            found = by_rows(scores)
+            f = last @ (others - edge.T @ found)
+            return found + along @ f, f
 
         def solve(right: Array) -> Array:
-            d = self._inverse.size
-            for_w = self._inverse * right[:d]
-            found = by_rows(self.x @ for_w)
-            others = last @ (right[d:] - edge.T @ found)
-            w = for_w - self._inverse * ((found + along @ others) @ self.x)
-            return np.concatenate([w, others])
+            for_w, for_others = self._inverse * right[:d], right[d:]
+            y, f = within(self.x @ for_w, for_others)
+            w = for_w - self._inverse * (y @ self.x)
+            # Near the end D and K differ by many orders of magnitude: what the scores of w show of
+            # the error is corrected once.
+            left = self.x @ w + edge @ f - y / total
+            more, others = within(left, for_others - edge.T @ y - corner * f)
+            return np.concatenate([w - self._inverse * (more @ self.x), f + others])
 
         return solve
 

@@ -51,6 +51,12 @@ class ConstraintGeneration(Solver):
         """One quadratic program per round."""
         from .largest_residual import rounds
 
+        form = objective.penalty.sum_over_features
+        assert form is not None
+        ridge = form.l2_everywhere and not form.l1.any() and form.bounds is None
+        if ridge and objective.n_samples < objective.n_features:
+            yield from rounds(objective, start, control, _best_by_rows)
+        # Also if rows that are all but equal were no system.
         yield from rounds(objective, start, control, _best_on)
 
 
@@ -67,12 +73,9 @@ def _best_on(
     assert form is not None
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0
-    x = scaling.rows(objective.design, rows)
-    x = x.toarray() if sparse.issparse(x) else np.array(x)
+    x = _dense(scaling, objective, rows)
     k, d, bent = x.shape[1], objective.n_features, np.flatnonzero(form.l1)
     price = form.l1[bent] / scaling.scale[bent]
-    if rows.size < d and form.l2_everywhere and not bent.size and form.bounds is None:
-        return _by_rows(objective, scaling, null, rows, x)
     # The multipliers' absolute values sum to 1, so no column gains more than its largest entry:
     # a column whose price is higher stays at zero, and is left out as it would spoil the scaling.
     idle = price >= np.abs(x[:, bent]).max(axis=0)
@@ -97,10 +100,10 @@ def _best_on(
     return objective.point(form.project(w), null.b + b), [_theta(objective, rows, found)]
 
 
-def _by_rows(
-    objective: Objective, scaling: ColumnScaling, null: Point, rows: IntArray, x: Array
-) -> tuple[Point, list[Array]]:
-    """The same for a ridge on more columns than rows."""
+def _best_by_rows(
+    objective: Objective, scaling: ColumnScaling, null: Point, rows: IntArray, seconds: float | None
+) -> tuple[Point, list[Array]] | None:
+    """The same for a ridge on more columns than rows, whose Newton's equations have n unknowns."""
     from .band import Band
     from .quadratic_program import minimise_quadratic
 
@@ -108,13 +111,19 @@ def _by_rows(
     assert form is not None
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0
-    others = x.shape[1] - d + 1
-    quadratic = np.append(form.l2 * unit / scaling.scale**2, np.zeros(others))
+    x = _dense(scaling, objective, rows)
+    quadratic = np.append(form.l2 * unit / scaling.scale**2, np.zeros(x.shape[1] - d + 1))
     linear = np.append(np.zeros(x.shape[1]), 1.0)
     band = Band(x[:, :d], x[:, d:], quadratic[:d])
     found = minimise_quadratic(quadratic, linear, band, np.append(-r, r) / unit)
     w, b = scaling.model(unit * found.x[:-1])
     return objective.point(w, null.b + b), [_theta(objective, rows, found)]
+
+
+def _dense(scaling: ColumnScaling, objective: Objective, rows: IntArray) -> Array:
+    """Some rows with scaled columns, as a matrix of their own."""
+    x = scaling.rows(objective.design, rows)
+    return np.asarray(x.toarray() if sparse.issparse(x) else np.array(x))
 
 
 def _theta(objective: Objective, rows: IntArray, found: Saddle) -> Array:
