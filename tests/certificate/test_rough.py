@@ -111,6 +111,9 @@ def test_what_costs_little_or_is_dense_is_exact():
         KMeans(4, random_state=0),
         MiniBatchKMeans(4, random_state=0, n_init=1),
         BisectingKMeans(4, random_state=0),
+        mm.SoftKMeans(4, form="fuzzy", random_state=0),
+        mm.SoftKMeans(4, temperature=0.1, random_state=0),
+        mm.Divisive(4, random_state=0),
     ],
 )
 def test_certify_tightens_the_bound_of_a_fit(model, weighted, monkeypatch):

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..._base.typing import Array, ArrayLike, IntArray
 from ...certificate import Certificate
@@ -17,6 +18,13 @@ from ..base import Course
 from ..cuts.bounds import rounding_of
 from ..rows import row_weights
 from .branches import scatter_of
+
+_WORK = 5.0  # passes over rows and clusters that divisions are taken to cost; safeguard
+
+
+def budget_of(X: Any, k: int) -> float:
+    """Multiply-adds that the bound of sparse rows may cost beside divisions into k clusters."""
+    return _WORK * k * float(X.nnz) if sparse.issparse(X) else math.inf
 
 
 def of_labels(
