@@ -27,11 +27,13 @@ from ..design import as_design
 from .centred import column_matrix, mean_of, row_matrix, rows_operator, scaled_squares
 from .deflated import proved_top
 from .krylov import Krylov
+from .pivots import is_narrow, proved_by_pivots
 from .ritz import Above, Operator, bounded_above, of_usual_size
 
 SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
 _FEW = 4  # one in so many vectors at most: more are not proved but computed; safeguard
 _CLOSE = 1e-10  # share of the trace that a proof may leave open instead of eigenvalues; safeguard
+_FEW_STEPS = 8  # of a Krylov space, before pivots are looked at; safeguard
 _STEPS = 30  # block products of a Krylov space; safeguard
 _ROWS = 128  # rows whose products are summed first; definition: kBlockRows of core/dense/gram.cpp
 # Largest degree of a random test: products with sparse matrices take little time. Safeguards.
@@ -239,7 +241,7 @@ def top_of_normalised(
         if start is None:
             start = np.random.RandomState(0).standard_normal((n, min(n, k + 8)))
             start[:, 0] = np.sqrt(s * degrees)
-        found = top_of_operator(operator, k, tol, random_state, sparse.issparse(K), start)
+        found = _of_graph(operator, K, scale, k, tol, random_state, start)
     least = min(found.bound, float(min(k, n)))  # none is above 1
     values = np.minimum(found.values, 1.0)
     return TopSum(
@@ -251,6 +253,35 @@ def top_of_normalised(
         found.exact,
         found.certain,
         found.vectors,
+    )
+
+
+def _of_graph(
+    operator: Operator, K: Any, scale: Array, k: int, tol: float, random_state: Any, start: Array
+) -> TopSum:
+    """The k largest eigenvalues of Δ(scale)KΔ(scale), the operator, none of them above 1.
+
+    Where products do not tell them apart, and the factors of K are sparse, by pivots.
+    """
+    cheap = sparse.issparse(K)
+    narrow = cheap and is_narrow(K)
+    few = Effort(_FEW_STEPS, _DEGREE) if narrow else None
+    found = top_of_operator(operator, k, tol, random_state, cheap, start, effort=few)
+    if not narrow or found.bound - found.attained <= tol * k or reason():
+        return found
+    scaled = sparse.csc_array(sparse.diags_array(scale) @ K @ sparse.diags_array(scale))
+    proved = proved_by_pivots(0.5 * (scaled + scaled.T), k, tol * k)
+    if proved is None:
+        return top_of_operator(operator, k, tol, random_state, cheap, start)
+    rest = max(operator.trace - proved.bound, 0.0)
+    return TopSum(
+        proved.values,
+        proved.bound,
+        operator.trace,
+        rest,
+        proved.rounding,
+        exact=False,
+        vectors=proved.vectors,
     )
 
 
