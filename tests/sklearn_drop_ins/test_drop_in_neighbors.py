@@ -232,6 +232,38 @@ def test_a_model_that_is_fitted_again_forgets_the_last_search():
     ).all()
 
 
+@pytest.mark.parametrize("p", [1, 2])
+def test_entries_of_one_cell_count_as_their_sum(p):
+    """scikit-learn's products of sparse rows take them for cells of their own."""
+    places = np.repeat(np.arange(60) % 4, 2), np.arange(0, 121, 2)
+    thin = sparse.csr_matrix((np.arange(120.0), *places), shape=(60, 4))
+    assert not thin.has_canonical_format
+    rows, y = thin.toarray(), np.arange(60) % 2
+    for ours, _ in PAIRS:
+        found, want = ours(3, p=p).fit(thin, y), ours(3, p=p, algorithm="brute").fit(rows, y)
+        np.testing.assert_allclose(found.kneighbors(thin)[0], want.kneighbors(rows)[0], atol=1e-9)
+        by_kernel = ours(3, metric=mm.Linear()).fit(thin, y)
+        assert p == 1 or (by_kernel.predict(thin) == want.predict(rows)).all()
+    assert thin.nnz == 120  # X is not changed
+    far = rows_of("wide", 40, RNG) + 1e6
+    dense = KNeighborsClassifier(3).fit(far, y[:40])
+    assert (dense.predict(sparse.csr_matrix(far)) == dense.predict(far)).all()
+
+
+def test_a_kernel_that_others_hold_is_not_changed():
+    kernel = mm.RBF(tau=1.0)
+    one, other = KNeighborsClassifier(metric=kernel), KNeighborsClassifier(metric=kernel)
+    assert one.set_params(metric__tau=2.0, n_neighbors=3).metric.tau == 2.0
+    assert one.n_neighbors == 3
+    assert other.metric.tau == kernel.tau == 1.0
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        one.set_params(metric__width=2.0)
+    with pytest.raises(ValueError, match="metric=RBF is a class: pass an object"):
+        KNeighborsClassifier(metric=mm.RBF).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="y must hold numbers"):
+        KNeighborsRegressor(1).fit([[0.0], [1.0]], ["a", "b"])
+
+
 @pytest.mark.parametrize("metric", ["minkowski", mm.RBF(tau=1.0)])
 def test_bad_input_gets_a_sentence(metric):
     X, y = rows_of("plain", 4, RNG), np.array([0, 1, 0, 1])

@@ -35,7 +35,9 @@ class NearestRows:
 
     def moved(self, X: Any) -> Any:
         """X as the search sees it."""
-        return X if self._middle is None else np.asarray(X) - self._middle
+        if self._middle is None:
+            return X
+        return (X.toarray() if sparse.issparse(X) else np.asarray(X)) - self._middle
 
     def find(self, X: Any, n_neighbors: int | None = None) -> tuple[Array, IntArray]:
         """The distances and the numbers of the nearest rows of the search, for all rows of X.

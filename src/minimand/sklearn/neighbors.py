@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn import neighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._base.parameters import merge_nested
 from .._base.typing import AnyArray, Array, ArrayLike, IntArray
 from ..design import Design
 from ..estimators.inputs.data import check_xy
@@ -36,6 +38,13 @@ class _Nearest(ReadsParameters):
 
     _near: NearestRows | NearestByKernel | None = None
 
+    def set_params(self: Any, **params: Any) -> Any:
+        """Set parameters by name; a kernel whose own ones are set is replaced by a changed copy."""
+        nested = any(name.startswith("metric__") for name in params)
+        if nested and isinstance(params.get("metric", self.metric), Kernel):
+            params = merge_nested(self, params)
+        return super().set_params(**params)  # type: ignore[misc]
+
     def fit(self: Any, X: Any, y: Any) -> Any:
         """Keep the training rows.
 
@@ -49,8 +58,13 @@ class _Nearest(ReadsParameters):
         self._near = None
         if isinstance(self.metric, Kernel):
             return self._fit_kernel(X, y)
+        if isinstance(self.metric, type):
+            raise ValueError(
+                f"metric={self.metric.__name__} is a class: pass an object, as "
+                f"{self.metric.__name__}()."
+            )
         refuse_texts(X, "X")
-        super().fit(X, y)  # type: ignore[misc]
+        super().fit(self._counted_once(X), y)  # type: ignore[misc]
         if far_middle(self) is not None:
             how = {"algorithm": "brute", "metric": self.effective_metric_}
             self._near = NearestRows(self._fit_X, **how)
@@ -89,6 +103,7 @@ class _Nearest(ReadsParameters):
         """
         check_is_fitted(self, "n_samples_fit_")
         if self._near is None:
+            X = self._counted_once(X)
             return super().kneighbors(X, n_neighbors, return_distance)  # type: ignore[misc]
         asked = self.n_neighbors if n_neighbors is None else n_neighbors
         k = check_whole("n_neighbors", asked)
@@ -104,10 +119,18 @@ class _Nearest(ReadsParameters):
         found = self._near.find(X, k)
         return found if return_distance else found[1]
 
+    def _counted_once(self: Any, X: Any) -> Any:
+        """X; of several entries for one cell of a sparse matrix their sum. Graphs are as given."""
+        given = isinstance(self.metric, str) and self.metric == "precomputed"
+        if given or not sparse.issparse(X):
+            return X
+        return summed(X if X.format in ("csr", "csc") else X.tocsr())
+
     def _new_rows(self: Any, X: Any) -> Any:
         if isinstance(self._near, NearestByKernel):
             return rows_for(self, X, of_numbers=self._pairs.of_numbers, reset=False)
-        return validate_data(self, X, accept_sparse="csr", reset=False, order="C")
+        found = validate_data(self, X, accept_sparse="csr", reset=False, order="C")
+        return found.toarray() if sparse.issparse(found) else found
 
     def __sklearn_tags__(self: Any) -> Any:
         """What a kernel takes, if the metric is one."""
@@ -155,7 +178,7 @@ class KNeighborsClassifier(_Nearest, neighbors.KNeighborsClassifier):
         """
         check_is_fitted(self, "_fit_method")
         if self._in_one_pass():
-            return super().predict(X)
+            return super().predict(self._counted_once(X))
         found = [classes[votes.argmax(axis=1)] for classes, votes in self._votes(X)]
         return np.stack(found, axis=1) if self.outputs_2d_ else found[0]
 
@@ -163,7 +186,7 @@ class KNeighborsClassifier(_Nearest, neighbors.KNeighborsClassifier):
         """The share of the vote that every class has, a column each; a list of several outputs."""
         check_is_fitted(self, "_fit_method")
         if self._in_one_pass():
-            return super().predict_proba(X)
+            return super().predict_proba(self._counted_once(X))
         found = [votes / votes.sum(axis=1, keepdims=True) for _, votes in self._votes(X)]
         return found if self.outputs_2d_ else found[0]
 
@@ -196,6 +219,11 @@ class KNeighborsRegressor(_Nearest, neighbors.KNeighborsRegressor):
     >>> KNeighborsRegressor(2).fit([[0.0], [1.0], [9.0]], [0.0, 2.0, 7.0]).predict([[0.2], [8.0]])
     array([1. , 4.5])
     """
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Keep the training rows; the arguments are those of `KNeighborsClassifier`, y numbers."""
+        refuse_texts(y, "y")
+        return super().fit(X, y)
 
     def predict(self, X: ArrayLike) -> Array:
         """The mean of y over the neighbours of every row, by their weights."""
