@@ -160,12 +160,13 @@ max_no_improvement, init_size, n_init, reassignment_ratio
 
     certificate_: Certificate
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(self: Any, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Any:
         """Find the clusters, as scikit-learn does, and bound how far they are from the best."""
         for name in ("certificate_", "labels_", "inertia_"):
             self.__dict__.pop(name, None)
         X = in_range_as_given(X, reset=True)
-        wanted, self.compute_labels = self.compute_labels, False  # by the search below, if at all
+        wanted = self.compute_labels
+        self.compute_labels = wanted is not True and wanted  # the search below finds them anyway
         try:
             super().fit(X, y, sample_weight)
         finally:
