@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from scipy import sparse
-from sklearn import cluster, decomposition, kernel_ridge, linear_model, manifold, svm
+from sklearn import cluster, decomposition, kernel_ridge, linear_model, manifold, neighbors, svm
 
 from minimand import sklearn as ours
 
@@ -61,6 +61,8 @@ MODELS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("AgglomerativeClustering", {}, "class"),
     ("SpectralClustering", {"random_state": 0}, "class"),
     ("SpectralEmbedding", {"random_state": 0}, "class"),
+    ("KNeighborsClassifier", {}, "class"),
+    ("KNeighborsRegressor", {}, "number"),
 )
 # Stored numbers, up to which a fit of scikit-learn's takes seconds and not minutes.
 _MOST_COLUMNS = 5000
@@ -87,7 +89,7 @@ _MOST_WORK = 1e10  # multiply-adds of a Gram, or of a decomposition of X
 
 
 def theirs(name: str) -> type:
-    rooms = (linear_model, svm, kernel_ridge, decomposition, cluster, manifold)
+    rooms = (linear_model, svm, kernel_ridge, decomposition, cluster, manifold, neighbors)
     return next(getattr(room, name) for room in rooms if hasattr(room, name))
 
 

@@ -8,8 +8,9 @@
 
 namespace minimand {
 
-/// One round: the costs of all rows if one of some candidates became a centre. The centre of the
-/// round before is the first candidate, since its costs are not stored before it has been chosen.
+/// One round: the costs of all rows if one of some candidates became a centre. Costs of few rows
+/// are kept for every candidate; of many, the centre of the round before is the first candidate,
+/// since its costs are not stored before it has been chosen.
 template <class Matrix>
 struct SeedingRound {
   using Scalar = ScalarOf<Matrix>;
@@ -20,8 +21,10 @@ struct SeedingRound {
   std::span<const double> candidates, wholes;  // the candidates as centres
   double unit, largest_center, largest_offset;
   std::size_t width;        // candidates, in whole vectors
-  bool first;               // whether there is no centre yet
+  bool first;               // whether costs leave out no centre
   std::span<Scalar> costs;  // of every row at the nearest centre but the last
+  std::span<Scalar>
+      tried;  // costs of every row with every candidate, `width` each; empty: not kept
 };
 
 #define MINIMAND_DECLARE(Matrix) \
@@ -96,6 +99,9 @@ MINIMAND_INLINE void cost_all(const SeedingRound<Matrix>& round, Range range, do
           round.costs.data()[row] = before[r];
         }
         costs = costs < before[r] ? costs : before[r] + Values<Scalar>{};
+        if (!round.tried.empty()) {
+          __builtin_memcpy(round.tried.data() + row * round.width + t, &costs, sizeof costs);
+        }
         const double weight = round.weights.empty() ? 1.0 : round.weights.data()[row];
         sum += static_cast<Scalar>(weight) * costs;
       }
@@ -122,6 +128,9 @@ class Seeding {
         costs_(n, -kWorst<Scalar>),
         pieces_((n + kSeedBlock - 1) / kSeedBlock * width_),
         sizes_(n, 0.0f) {
+    // Draws cost their blocks anew. Where that would be most of the rows, costs are kept instead.
+    keeps_ = pieces_.size() <= trials * width_;
+    if (keeps_) tried_.resize(n * width_);
     if (settings.measure != Measure::squares) return;
     squares_.resize(n);
     parallel_ranges(n, 2 * stored_numbers(matrix), [&](Range range, std::size_t) {
@@ -132,7 +141,8 @@ class Seeding {
   /// Costs of all rows for each of these candidates; the one with the least total.
   std::size_t best_of(std::span<const std::size_t> candidates) {
     std::vector<std::size_t> tried(candidates.begin(), candidates.end());
-    if (!first_) tried.insert(tried.begin(), center_);
+    const bool again = !first_ && !keeps_;
+    if (again) tried.insert(tried.begin(), center_);
     pack(tried);
     const SeedingRound<Matrix> round = round_of();
     GiveUp give_up;
@@ -145,13 +155,17 @@ class Seeding {
       }
     });
     give_up.throw_if_left();
-    last_ = first_ ? 0 : 1;
+    last_ = again ? 1 : 0;
     for (std::size_t t = last_ + 1; t < tried.size(); ++t) {
       if (total(t) < total(last_)) last_ = t;
     }
     first_ = false;
     center_ = tried[last_];
-    pack({&center_, 1});
+    if (keeps_) {
+      for (std::size_t i = 0; i < n_; ++i) costs_[i] = tried_[i * round.width + last_];
+    } else {
+      pack({&center_, 1});
+    }
     return center_;
   }
 
@@ -177,8 +191,10 @@ class Seeding {
     double sum = 0.0;
     std::size_t found = block * kSeedBlock;
     const std::size_t end = std::min(found + kSeedBlock, n_);
-    double pieces[kWide<Scalar>];
-    cost_rows(round_of(), settings_.measure, {found, end}, pieces);
+    if (!keeps_) {
+      double pieces[kWide<Scalar>];
+      cost_rows(round_of(), settings_.measure, {found, end}, pieces);
+    }
     for (std::size_t i = found; i < end; ++i) {
       const double weight = settings_.weights.empty() ? 1.0 : settings_.weights[i];
       const double cost = weight * static_cast<double>(costs_[i]);
@@ -204,8 +220,9 @@ class Seeding {
             largest_center_,
             largest_offset_,
             (wholes_.size() + kWide<Scalar> - 1) / kWide<Scalar> * kWide<Scalar>,
-            first_,
-            costs_};
+            first_ || keeps_,
+            costs_,
+            tried_};
   }
 
   double total(std::size_t t) const {
@@ -247,7 +264,7 @@ class Seeding {
   std::size_t n_, d_;
   SearchSettings settings_;
   std::size_t width_;
-  std::vector<Scalar> costs_;
+  std::vector<Scalar> costs_, tried_;
   std::vector<double> pieces_;
   std::vector<float> sizes_;
   std::vector<double> squares_, centers_, wholes_;
@@ -256,6 +273,7 @@ class Seeding {
   std::size_t last_ = 0;    // the place of the last centre among the candidates of its round
   std::size_t center_ = 0;  // its row
   bool first_ = true;
+  bool keeps_ = false;  // whether costs of all candidates are kept
 };
 
 }  // namespace

@@ -9,8 +9,10 @@ from scipy import sparse
 
 import minimand as mm
 from minimand.certificate import rough
+from minimand.certificate.centred import mean_of, pairs_operator, rows_operator
 from minimand.certificate.relaxation import top_of_rows
 from minimand.certificate.rough import top_within
+from minimand.design import as_design
 from minimand.reverse.hierarchy.branches import scatter_of
 from minimand.reverse.kmeans.bound import lower_bound
 from minimand.reverse.kmeans.distances import REGISTRY
@@ -74,6 +76,53 @@ def test_it_is_above_the_eigenvalues_and_says_something(shape, positive, weighte
     assert by_squares.bound <= by_norm.bound * (1 + 1e-6)
 
 
+def some_text(n, d, seed):
+    """Counts of words, few of them frequent, in rows of length one: they lie along their mean."""
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(1, d + 1) * (1 + 20 * (rng.random((n // 20 + 1, d)) < 0.02))
+    counts = rng.poisson(30 * share / share.sum(axis=1, keepdims=True)[:, :1])
+    rows = rng.poisson(0.2 + counts[rng.integers(0, len(counts), n)]) * (rng.random((n, d)) < 0.5)
+    rows = rows.astype(float)
+    rows[:, 0] += 1
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape", [(150, 400), (400, 150)])
+@pytest.mark.parametrize("k", [1, 4, 12])
+def test_steps_of_a_krylov_space_tighten_it(shape, k, weighted, monkeypatch):
+    X = some_text(*shape, k)
+    w = np.random.default_rng(k).integers(0, 4, shape[0]).astype(float) if weighted else None
+    thin = sparse.csr_array(X)
+    exact = top_of_rows(X, k, weights=w)
+    monkeypatch.setattr(rough, "_price", lambda X, k: math.inf)
+    cheap = top_within(thin, k, weights=w, budget=0.0)
+    closer = top_within(thin, k, weights=w, budget=1e9)
+    assert closer.total == pytest.approx(exact.total, rel=1e-9)
+    for found in (cheap, closer):
+        assert exact.attained <= found.bound * (1 + 1e-9)
+    assert exact.discarded - closer.discarded <= 0.05 * exact.total
+    assert closer.discarded >= cheap.discarded
+    for allowed in (1e5, 1e6):  # one step, or none
+        found = top_within(thin, k, weights=w, budget=allowed)
+        assert exact.attained <= found.bound * (1 + 1e-9)
+        assert found.bound <= cheap.bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_products_of_pairs_of_rows_have_the_same_eigenvalues(far):
+    X = some_rows(20, 50, 0.2, 2)
+    X[:, 0] += far
+    w = np.random.default_rng(0).random(20)
+    design = as_design(sparse.csr_array(X))
+    mean = mean_of(design, w)
+    columns, pairs = (make(design, w, mean) for make in (rows_operator, pairs_operator))
+    left = (X - w @ X / w.sum()) * np.sqrt(w)[:, None]
+    np.testing.assert_allclose(pairs.product(np.eye(20)), left @ left.T, atol=1e-12 + 1e-8 * far)
+    assert pairs.trace == columns.trace == pytest.approx(np.sum(left * left), rel=1e-9)
+    assert pairs.size == 20
+
+
 def test_it_is_attained_by_equal_eigenvalues():
     """Rows that are orthogonal and of one length: the squares are those of equal numbers."""
     found = top_within(sparse.eye_array(50, format="csr"), 7, budget=0.0)
@@ -111,6 +160,9 @@ def test_what_costs_little_or_is_dense_is_exact():
         KMeans(4, random_state=0),
         MiniBatchKMeans(4, random_state=0, n_init=1),
         BisectingKMeans(4, random_state=0),
+        mm.SoftKMeans(4, form="fuzzy", random_state=0),
+        mm.SoftKMeans(4, temperature=0.1, random_state=0),
+        mm.Divisive(4, random_state=0),
     ],
 )
 def test_certify_tightens_the_bound_of_a_fit(model, weighted, monkeypatch):

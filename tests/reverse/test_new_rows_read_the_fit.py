@@ -25,6 +25,19 @@ MODELS = {
 READ = ("predict", "predict_proba", "transform", "decision_function")
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [mm.KernelKMeans, mm.NormalizedCut, mm.KernelPCA, mm.KNNClassifier, mm.Agglomerative],
+)
+def test_a_kernel_that_others_hold_is_not_changed(kind):
+    kernel = mm.RBF(tau=1.0)
+    model = kind(2, kernel=kernel)
+    assert model.set_params(kernel__tau=2.0).kernel.tau == 2.0
+    assert kernel.tau == 1.0
+    with pytest.raises(ValueError, match="Invalid parameter 'width'"):
+        model.set_params(width=1)
+
+
 def readings(model):
     """What the model says of new rows."""
     found = {name: getattr(model, name)(NEW) for name in READ if hasattr(model, name)}

@@ -17,8 +17,14 @@ import minimand.sklearn as drop_ins
 OURS = frozenset(drop_ins.__all__)
 
 
-PACKAGES = ("sklearn.linear_model", "sklearn.svm", "sklearn.decomposition", "sklearn.manifold")
-MODULES = ("linear_model", "svm")
+PACKAGES = (
+    "sklearn.linear_model",
+    "sklearn.svm",
+    "sklearn.decomposition",
+    "sklearn.manifold",
+    "sklearn.neighbors",
+)
+MODULES = ("linear_model", "svm", "neighbors")
 _DROP_INS = "_drop_ins"
 
 

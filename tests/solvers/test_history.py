@@ -190,6 +190,20 @@ def test_an_infinite_gap_is_left_out(pyplot):
     np.testing.assert_array_equal(line.get_ydata(), [2.0, 0.5])
 
 
+@pytest.mark.parametrize("x", ["passes", "iterations", "seconds"])
+def test_the_axis_begins_at_zero(pyplot, x):
+    """One iteration of k-means is a tenth of a pass, which is not to fill the picture."""
+    history = mm.History("bounded")
+    for i, passes in enumerate([1.0, 1.1]):
+        history.append(State(i, passes, 0.5 + passes, 2.0 - i, 1.0, 1.0, 0.0))
+    ax = mm.plot_history(history, x=x, y="primal")
+    low, high = ax.get_xlim()
+    last = {"passes": 1.1, "iterations": 1.0, "seconds": 1.6}[x]
+    assert -0.05 * last <= low <= 0 < last < high <= 1.05 * last
+    if x == "iterations":
+        assert all(tick == round(tick) for tick in ax.get_xticks())
+
+
 @pytest.mark.parametrize("model", [mm.KMeans(5, n_init=3, random_state=0), mm.Divisive(4)])
 def test_a_clustering_shows_its_objective_above_the_bound(pyplot, model):
     X = np.random.default_rng(0).normal(size=(200, 4))

@@ -191,6 +191,12 @@ class NamesParameters(KnowsParameters):
                     raise TypeError(f"{text}: {advice(cls, name, valid)}.")
             return super().__new__(cls)
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; nested objects are replaced by a changed copy."""
+        for name, value in merge_nested(self, params).items():
+            setattr(self, name, value)
+        return self
+
 
 def store_arguments(owner: Any, arguments: Mapping[str, Any]) -> None:
     """Assign every argument of a constructor, its ``locals()``, to the attribute of its name."""

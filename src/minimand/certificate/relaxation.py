@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -27,15 +27,25 @@ from ..design import as_design
 from .centred import column_matrix, mean_of, row_matrix, rows_operator, scaled_squares
 from .deflated import proved_top
 from .krylov import Krylov
+from .pivots import is_narrow, proved_by_pivots
 from .ritz import Above, Operator, bounded_above, of_usual_size
 
 SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
 _FEW = 4  # one in so many vectors at most: more are not proved but computed; safeguard
 _CLOSE = 1e-10  # share of the trace that a proof may leave open instead of eigenvalues; safeguard
+_FEW_STEPS = 8  # of a Krylov space, before pivots are looked at; safeguard
 _STEPS = 30  # block products of a Krylov space; safeguard
 _ROWS = 128  # rows whose products are summed first; definition: kBlockRows of core/dense/gram.cpp
 # Largest degree of a random test: products with sparse matrices take little time. Safeguards.
 _DEGREE, _SPARSE_DEGREE = 96, 384
+
+
+class Effort(NamedTuple):
+    """Steps of a Krylov space, the degree of a random test, and the columns of a block; at most."""
+
+    steps: int = _STEPS
+    degree: int = _DEGREE
+    width: int | None = None  # `Krylov`
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +127,7 @@ def top_of_rows(
     charge = 0.0 if remainder is None else float(s @ remainder)
     if min(n, d) > SIDE:
         operator = rows_operator(design, s, mean_of(design, s, centred))
-        found = _top_of_operator(operator, k, tol, random_state, threads=not design.sparse)
+        found = top_of_operator(operator, k, tol, random_state, threads=not design.sparse)
     else:
         matrix, _, removed = (column_matrix if d <= n else row_matrix)(design, s, centred)
         depth = min(n, _ROWS + n / _ROWS) if d <= n else d
@@ -188,7 +198,7 @@ def top_of_kernel(
     # Centring is a projection in the metric of S, so that it does not raise the norm.
     squares = scaled_squares(K, root)
     operator = Operator(product, n, float(s @ inner), squares)
-    return _top_of_operator(operator, k, tol, random_state, sparse.issparse(K), start)
+    return top_of_operator(operator, k, tol, random_state, sparse.issparse(K), start)
 
 
 def top_of_normalised(
@@ -231,7 +241,7 @@ def top_of_normalised(
         if start is None:
             start = np.random.RandomState(0).standard_normal((n, min(n, k + 8)))
             start[:, 0] = np.sqrt(s * degrees)
-        found = _top_of_operator(operator, k, tol, random_state, sparse.issparse(K), start)
+        found = _of_graph(operator, K, scale, k, tol, random_state, start)
     least = min(found.bound, float(min(k, n)))  # none is above 1
     values = np.minimum(found.values, 1.0)
     return TopSum(
@@ -243,6 +253,35 @@ def top_of_normalised(
         found.exact,
         found.certain,
         found.vectors,
+    )
+
+
+def _of_graph(
+    operator: Operator, K: Any, scale: Array, k: int, tol: float, random_state: Any, start: Array
+) -> TopSum:
+    """The k largest eigenvalues of Δ(scale)KΔ(scale), the operator, none of them above 1.
+
+    Where products do not tell them apart, and the factors of K are sparse, by pivots.
+    """
+    cheap = sparse.issparse(K)
+    narrow = cheap and is_narrow(K)
+    few = Effort(_FEW_STEPS, _DEGREE) if narrow else None
+    found = top_of_operator(operator, k, tol, random_state, cheap, start, effort=few)
+    if not narrow or found.bound - found.attained <= tol * k or reason():
+        return found
+    scaled = sparse.csc_array(sparse.diags_array(scale) @ K @ sparse.diags_array(scale))
+    proved = proved_by_pivots(0.5 * (scaled + scaled.T), k, tol * k)
+    if proved is None:
+        return top_of_operator(operator, k, tol, random_state, cheap, start)
+    rest = max(operator.trace - proved.bound, 0.0)
+    return TopSum(
+        proved.values,
+        proved.bound,
+        operator.trace,
+        rest,
+        proved.rounding,
+        exact=False,
+        vectors=proved.vectors,
     )
 
 
@@ -279,7 +318,7 @@ def top_of_matrix(
     return TopSum(values, bound, total, rest, rounding, exact=proved is None)
 
 
-def _top_of_operator(
+def top_of_operator(
     operator: Operator,
     k: int,
     tol: float,
@@ -288,11 +327,12 @@ def _top_of_operator(
     start: Array | None = None,
     *,
     threads: bool | None = None,
+    effort: Effort | None = None,
 ) -> TopSum:
     """Ritz values until the bound by norms is close, or until they are accurate.
 
     ``cheap``: products are, as those of a sparse matrix. ``threads``: whether BLAS computes them;
-    else its threads would be in the way of those that do.
+    else its threads would be in the way of those that do. ``effort``: what it may take at most.
     """
     k = min(int(k), operator.size)
     if k == 0:
@@ -301,7 +341,8 @@ def _top_of_operator(
     operator, unit = of_usual_size(operator)
     with nullcontext() if (not cheap if threads is None else threads) else one_blas_thread():
         rng = np.random.RandomState(random_state)
-        found = _top_of_ritz(operator, k, tol, rng, cheap, start)
+        most = effort or Effort(degree=_SPARSE_DEGREE if cheap else _DEGREE)
+        found = _top_of_ritz(operator, k, tol, rng, most, start)
     return found if unit == 1 else found.times(unit)
 
 
@@ -310,20 +351,20 @@ def _top_of_ritz(
     k: int,
     tol: float,
     rng: np.random.RandomState,
-    cheap: bool,
+    effort: Effort,
     start: Array | None,
 ) -> TopSum:
     # No k eigenvalues sum to more than k times the largest that is possible.
     target = tol * min(abs(operator.trace), k * operator.most)
-    space = Krylov(operator, k, rng, start)
+    space = Krylov(operator, k, rng, start, width=effort.width)
     for step, found in enumerate(space, 1):
         small = EPS * operator.size + 1e-2 * math.sqrt(tol)  # of residuals; their square counts
         accurate = np.linalg.norm(found.residual(k)) <= small * abs(found.values[0])
-        if accurate or step == _STEPS or reason():
+        if accurate or step == effort.steps or reason():
             break
     ritz = space.for_a_proof()
-    most = _SPARSE_DEGREE if cheap else _DEGREE
-    above: Above = bounded_above(operator, ritz, k, ritz.values[:k].sum() + target, rng, most)
+    aim = float(ritz.values[:k].sum()) + target
+    above: Above = bounded_above(operator, ritz, k, aim, rng, effort.degree)
     values = ritz.values[:k]
     rounding = EPS * 16 * k * math.sqrt(operator.size) * abs(float(values[0])) + operator.rounding
     bound = min(above.bound, k * operator.most) + rounding

@@ -11,6 +11,8 @@ from .._base.typing import Array
 from ..solvers.history import History
 from .figure import COLOURS, axes_for, tidy
 
+_MARGIN = 0.04  # of the x axis, on either side, so that no marker is cut; convention
+
 _X = {"passes": "passes over the data", "iterations": "iterations", "seconds": "seconds"}
 _Y = {
     "gap": "certified gap",
@@ -75,12 +77,22 @@ def plot_history(
         ax.set_yscale("log")
     elif np.isfinite(floor):
         ax.axhline(floor, color="0.35", linestyle="--", linewidth=1.2, label="lower bound")
+    _from_zero(ax, whole=x == "iterations")
     ax.set_xlabel(_X[x])
     ax.set_ylabel(_Y[y])
     tidy(ax)
     beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(histories) > 5 else {}
     ax.legend(edgecolor="none", framealpha=0.85, **beside)
     return ax
+
+
+def _from_zero(ax: Any, *, whole: bool) -> None:
+    """The x axis begins at zero: a tenth of a pass is not to look like a long way."""
+    end = float(ax.dataLim.x1)
+    if 0 < end < np.inf:
+        ax.set_xlim(-_MARGIN * end, (1.0 + _MARGIN) * end)
+    if whole:
+        ax.xaxis.get_major_locator().set_params(integer=True)
 
 
 def _history(item: Any) -> History:

@@ -25,7 +25,7 @@ from ..estimators.summary import Summarised
 from ..kernels.dissimilarity import dissimilarity_of
 from ..kernels.rows import count, picked, summed
 from .finite_squares import in_range
-from .nearest_rows import NearestRows
+from .nearest_rows import NearestByKernel, NearestRows, inverse_distances
 from .rows import rows_for
 
 _ROWS = 4096  # rows whose neighbours are averaged together; safeguard of memory
@@ -84,7 +84,7 @@ class _Neighbours(NamesParameters, Summarised):
                 X = X[:, self._used]
         self._votes_of = self.n_neighbors, self.weights
         self._pairs = pairs.fit(X, None if s is None else self._mass)
-        self._search = None if not pairs.vectors else self._structure(X)
+        self._search = self._structure(X) if pairs.vectors else NearestByKernel(pairs)
         self.n_samples_fit_ = len(self._used)
         return y
 
@@ -128,16 +128,8 @@ class _Neighbours(NamesParameters, Summarised):
         check_is_fitted(self, "n_samples_fit_")
         own = self._votes_of[0]
         most = own if n_neighbors is None else check_whole("n_neighbors", n_neighbors)
-        distances, places = self._nearest(self._new_rows(X), min(most, self.n_samples_fit_))
+        distances, places = self._search.find(self._new_rows(X), min(most, self.n_samples_fit_))
         return distances, self._used[places]
-
-    def _nearest(self, X: Any, k: int) -> tuple[Array, IntArray]:
-        """Distances and places of the k nearest of the rows that were kept."""
-        if self._search is not None:
-            return self._search.find(X, k)
-        parts = [_least(block, k) for _, block in self._pairs.blocks(X)]
-        distances, places = (np.concatenate(part) for part in zip(*parts))
-        return distances, places
 
     def _votes(self, X: ArrayLike) -> Iterator[tuple[slice, IntArray, Array]]:
         """Some rows at a time: the places of their neighbours, and how much each counts."""
@@ -150,7 +142,7 @@ class _Neighbours(NamesParameters, Summarised):
         k = min(int(enough), len(mass))
         for start in range(0, n, _ROWS):
             some = slice(start, min(start + _ROWS, n))
-            distances, places = self._nearest(picked(X, some), k)
+            distances, places = self._search.find(picked(X, some), k)
             before = np.cumsum(mass[places], axis=1) - mass[places]
             share = np.clip(asked - before, 0.0, mass[places])
             votes = share * self._weights_at(distances, share)
@@ -171,11 +163,7 @@ class _Neighbours(NamesParameters, Summarised):
             return found
         if weights == "uniform":
             return np.ones_like(distances)
-        nearest = distances[:, :1]
-        # Relative to the nearest, so that nothing overflows; rows at distance 0 count alone.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = nearest / distances
-        return np.where(nearest > 0, found, distances == 0)
+        return inverse_distances(distances)
 
     def _new_rows(self, X: Any) -> Any:
         found = rows_for(self, X, of_numbers=self._pairs.of_numbers, reset=False)
@@ -186,7 +174,8 @@ class _Neighbours(NamesParameters, Summarised):
     def _facts(self) -> dict[str, str]:
         if "n_samples_fit_" not in vars(self):
             return {}
-        how = "blocks" if self._search is None else str(self._search.structure._fit_method)
+        search: Any = self._search
+        how = str(search.structure._fit_method) if isinstance(search, NearestRows) else "blocks"
         return {"rows": f"{self.n_samples_fit_}", "search": how.replace("_", " ")}
 
     def __sklearn_tags__(self) -> Any:
@@ -307,14 +296,3 @@ class KNNRegressor(RegressorMixin, _Neighbours):
         for _, places, votes in self._votes(X):
             parts.append(np.einsum("ij,ij...->i...", votes, self._y[places]))
         return np.concatenate(parts)
-
-
-def _least(block: Array, k: int) -> tuple[Array, IntArray]:
-    """The k least numbers of every row, sorted, and their columns."""
-    if k < block.shape[1]:
-        places = np.sort(np.argpartition(block, k - 1, axis=1)[:, :k], axis=1)
-    else:
-        places = np.broadcast_to(np.arange(k), block.shape).copy()
-    distances = np.take_along_axis(block, places, axis=1)
-    order = np.argsort(distances, axis=1, kind="stable")
-    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(places, order, axis=1)

@@ -32,6 +32,7 @@ from .multi_task import (
     MultiTaskLasso,
     MultiTaskLassoCV,
 )
+from .neighbors import KNeighborsClassifier, KNeighborsRegressor
 from .perceptron import Perceptron
 from .quantile import QuantileRegressor
 from .ridge_cv import RidgeCV
@@ -49,6 +50,8 @@ __all__ = [
     "HuberRegressor",
     "IncrementalPCA",
     "KMeans",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
     "KernelPCA",
     "KernelRidge",
     "Lasso",

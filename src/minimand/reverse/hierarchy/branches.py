@@ -116,7 +116,7 @@ def scatter_of(X: Any, weights: Array, kernel: Kernel | None) -> Callable[[IntAr
         first = np.asarray(some[:1], dtype=float)
         left = np.asarray(some - first, dtype=float)  # exactly zero for equal rows
         left -= (s @ left) / float(s.sum())
-        return float(s @ np.square(left).sum(axis=1))
+        return float(s @ np.einsum("ij,ij->i", left, left))
 
     return of_vectors
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
-from ...certificate.relaxation import top_of_rows
+from ...certificate.rough import top_within
 from ...design import Design
 from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
@@ -26,6 +26,7 @@ from ..base import Course, FitsRows, Limits
 from ..finite_squares import refuse_tiny, with_finite_squares
 from ..pictures import check_picture, check_picture_of_tree, clusters_of_rows, silhouettes
 from .branches import Branch, Division, scatter_of
+from .judged import budget_of
 from .nearest import means
 from .tree import Tree, check_cut
 
@@ -199,7 +200,7 @@ class Divisive(ClusterMixin, FitsRows):
         details: dict[str, Any] = {}
         if self.kernel is None:
             self.cluster_centers_ = means(X, self.labels_, s)
-            top = top_of_rows(X, self._asked - 1, weights=s)
+            top = top_within(X, self._asked - 1, weights=s, budget=budget_of(X, self._asked))
             bound, rounding, details = top.discarded, top.rounding, {"certain": top.certain}
         else:
             reason = "no bound is computed for features of a kernel: minimand.certify finds one"
@@ -283,10 +284,10 @@ class Divisive(ClusterMixin, FitsRows):
     def _splitter(self) -> Any:
         """What divides a cluster in two."""
         if isinstance(self.by, str) and self.by == "kmeans":
-            from ..kmeans.estimator import KMeans
-
             if self.kernel is None:
-                return KMeans(2, n_init=3)
+                from .halves import TwoMeans
+
+                return TwoMeans(2, n_init=3)
             from ..cuts.kernel_kmeans import KernelKMeans
 
             return KernelKMeans(2, kernel=self.kernel)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..._base.typing import Array, ArrayLike, IntArray
 from ...certificate import Certificate
@@ -17,6 +18,13 @@ from ..base import Course
 from ..cuts.bounds import rounding_of
 from ..rows import row_weights
 from .branches import scatter_of
+
+_WORK = 5.0  # passes over rows and clusters that divisions are taken to cost; safeguard
+
+
+def budget_of(X: Any, k: int) -> float:
+    """Multiply-adds that the bound of sparse rows may cost beside divisions into k clusters."""
+    return _WORK * k * float(X.nnz) if sparse.issparse(X) else math.inf
 
 
 def of_labels(
@@ -37,17 +45,20 @@ def of_labels(
     used = np.flatnonzero(s > 0)
     parts = (used[labels[used] == c] for c in range(k))
     primal = float(sum(scatter(part) for part in parts if part.size))
-    whole = scatter(used)
     course = Course(model, "Σ ‖x − c‖²" if kernel is None else "Σ ‖φ(x) − c‖²")
     if k == 1:
-        return course.certificate(primal, primal, "relaxation", 0.0, whole)
+        return course.certificate(primal, primal, "relaxation", 0.0, scatter(used))
     if kernel is None:
         top, error = top_within(X, k - 1, weights=s, budget=budget), 0.0
+        whole = top.total  # which is scatter(used), but for rounding
     elif 16.0 * s.size**2 > MEMORY:
         reason = "the values of the kernel of all pairs of rows do not fit into memory"
-        return course.certificate(primal, -np.inf, "relaxation", 0.0, whole, infeasibility=reason)
+        return course.certificate(
+            primal, -np.inf, "relaxation", 0.0, scatter(used), infeasibility=reason
+        )
     else:
         top, error = _of_features(X, s, k - 1, kernel)
+        whole = scatter(used)
     return course.certificate(
         primal + error,
         max(top.discarded - error, 0.0),

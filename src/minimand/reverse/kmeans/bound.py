@@ -52,7 +52,9 @@ def lower_bound(rows: Rows, k: int, passes: float = math.inf) -> Lower:
 
 def _discarded(X: Any, weights: Array | None, k: int, passes: float) -> Lower:
     """The sum of all eigenvalues of the scatter matrix but the k − 1 largest."""
-    budget = passes * k * X.nnz if sparse.issparse(X) else math.inf
+    # k-means++ compares 2 + ln k rows with all others for every centre.
+    all_passes = passes + 2.0 + math.log(k)
+    budget = all_passes * k * X.nnz if sparse.issparse(X) else math.inf
     found = top_within(X, k - 1, weights=weights, budget=budget)
     return Lower(found.discarded, found.rounding, found.certain)
 

@@ -186,9 +186,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
         self.counts_ = weights_of(labels, rows.weights, len(centers))
         self._distance, self._n_features_out = rows.distance, len(centers)
         self.n_iter_ = run.iterations
-        certificate = certified(course, rows, labels, centers, primal, run.scale, run.passes)
-        history.end(primal, certificate.dual, certificate.gap)
-        self.history_, self.certificate_ = history, certificate
+        self.certificate_ = self._certified(course, rows, found)
+        history.end(primal, self.certificate_.dual, self.certificate_.gap)
+        self.history_ = history
+
+    def _certified(self, course: Course, rows: Rows, found: Found) -> Certificate:
+        """The certificate of a fit, whose bound costs about as much as the fit at most."""
+        centers, labels, primal, run, _ = found
+        return certified(course, rows, labels, centers, primal, run.scale, run.passes)
 
     @available_if(_has_running_means)
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Unpack
 
@@ -166,7 +167,8 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
                 if form.name == "gaussian":
                     self.temperature_ = form.number
                 self.history_ = course.history
-                self.certificate_ = _certified(course, rows, form, centers, primal, scale)
+                passes = course.iterations + 1.0
+                self.certificate_ = _certified(course, rows, form, centers, primal, scale, passes)
                 self.history_.end(primal, self.certificate_.dual, self.certificate_.gap)
 
     def _steps(
@@ -259,11 +261,20 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
 
 def _certified(
-    course: Course, rows: Rows, form: Form, centers: Array, primal: float, scale: float
+    course: Course,
+    rows: Rows,
+    form: Form,
+    centers: Array,
+    primal: float,
+    scale: float,
+    passes: float = math.inf,
 ) -> Certificate:
-    """The certificate, by the bound of hard clusters carried over to soft ones."""
+    """The certificate, by the bound of hard clusters carried over to soft ones.
+
+    ``passes`` over rows and centres are what the clusters cost; the bound is to cost no more.
+    """
     k = len(centers)
-    hard, rounding, certain = course.within_limits(lambda: lower_bound(rows, k))
+    hard, rounding, certain = course.within_limits(lambda: lower_bound(rows, k, passes))
     error = _rounding(rows, centers)
     bound = form.bound(hard, k, rows.total) - error
     return course.certificate(primal, bound, "relaxation", rounding + error, scale, certain=certain)

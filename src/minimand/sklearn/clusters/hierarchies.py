@@ -6,12 +6,10 @@ certificate of the k-means objective.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn import cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,10 +18,8 @@ from ...certificate import Certificate
 from ...estimators.inputs.matrix import is_plain
 from ...kernels.dissimilarity import dissimilarity_of
 from ...reverse.finite_squares import in_range_as_given
-from ...reverse.hierarchy.judged import of_labels
+from ...reverse.hierarchy.judged import budget_of, of_labels
 from ...reverse.hierarchy.nearest import nearest_clusters, nearest_of
-
-_WORK = 5.0  # passes over rows and clusters that divisions are taken to cost; safeguard
 
 
 class AgglomerativeClustering(cluster.AgglomerativeClustering):
@@ -90,8 +86,7 @@ class BisectingKMeans(cluster.BisectingKMeans):
         k = int(self.n_clusters)
         # Of the labels: scikit-learn's sums of squares are those of products, which may cancel.
         labels = np.asarray(self.labels_)
-        budget = _WORK * k * X.nnz if issparse(X) else math.inf
-        found = of_labels(self, X, labels, k, None, s, budget)
+        found = of_labels(self, X, labels, k, None, s, budget_of(X, k))
         self.certificate_ = replace(found, iterations=k - 1)
         return self
 

@@ -160,18 +160,25 @@ max_no_improvement, init_size, n_init, reassignment_ratio
 
     certificate_: Certificate
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(self: Any, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Any:
         """Find the clusters, as scikit-learn does, and bound how far they are from the best."""
-        self.__dict__.pop("certificate_", None)
+        for name in ("certificate_", "labels_", "inertia_"):
+            self.__dict__.pop(name, None)
         X = in_range_as_given(X, reset=True)
-        super().fit(X, y, sample_weight)
-        if not self.compute_labels:
+        wanted = self.compute_labels
+        self.compute_labels = wanted is not True and wanted  # the search below finds them anyway
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            self.compute_labels = wanted
+        if not wanted:
             return self
         rows = _rows(self, X, sample_weight, checked=True)
         centers = rows.admitted(self.cluster_centers_)
         search = rows.search(len(centers))
         search.assign(centers)
         primal = rows.weighed(rows.costs(search))
+        self.labels_, self.inertia_ = search.labels(), primal
         scale = Null(rows, centers, *search.sums(), primal).primal
         course = Course(self, rows.distance.words)
         passes = 1.0 + self.n_steps_ * self._batch_size / rows.shape[0]
