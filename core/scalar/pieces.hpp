@@ -63,11 +63,13 @@ struct Pieces {
     return values.data()[a] + step * (slopes.data()[k] + 0.5 * curvatures.data()[k] * step);
   }
 
-  /// The slope on the right of t.
-  MINIMAND_INLINE double slope(double t) const {
-    const std::size_t k = piece_of(t);
+  /// The slope at t of piece k.
+  MINIMAND_INLINE double slope_in(std::size_t k, double t) const {
     return slopes.data()[k] + curvatures.data()[k] * (t - knots.data()[anchor(k)]);
   }
+
+  /// The slope on the right of t.
+  MINIMAND_INLINE double slope(double t) const { return slope_in(piece_of(t), t); }
 
   /// The slope on the left of t.
   MINIMAND_INLINE double slope_left(double t) const {

@@ -39,6 +39,7 @@ struct PlainGroup : Share<V> {
     if (o.power == 0.0) return o.eta;
     if (o.power == 1.0) return o.eta / t;
     if (o.power == 0.5) return o.eta / std::sqrt(t);
+    if (o.power == 0.25) return o.eta / std::sqrt(std::sqrt(t));
     return o.eta * std::pow(t, -o.power);
   }
 

@@ -54,9 +54,11 @@ struct RowSlopes {
 
  private:
   MINIMAND_INLINE double piece_slope(double t) const {
-    const double below = pieces.slope_left(t);
+    const std::size_t k = pieces.piece_of(t);
+    const double above = pieces.slope_in(k, t);
+    if (k == 0 || t != pieces.knots.data()[k - 1]) return above;
+    const double below = pieces.left.data()[k - 1];
     if (left) return below;
-    const double above = pieces.slope(t);
     return below > 0.0 ? below : above < 0.0 ? above : 0.0;
   }
 

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import minimand as mm
+from minimand.losses.analysis.facts import is_robust
 from minimand.testing import check_loss
 
 LOSSES = [
@@ -150,3 +151,21 @@ def test_the_suite_sees_mistakes():
         check_loss(SteepSlope())
     with pytest.raises(AssertionError, match="lies below the loss"):
         check_loss(FlatTangent())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Squared",
+        "Absolute",
+        "Huber",
+        "SquaredEpsilonInsensitive",
+        "Quantile",
+        "Hinge",
+        "SquaredHinge",
+    ],
+)
+def test_pieces_know_whether_slopes_are_bounded_as_probes_find_it(name):
+    loss = getattr(mm, name)()
+    assert loss.pieces is not None
+    assert loss.robust == is_robust(loss)

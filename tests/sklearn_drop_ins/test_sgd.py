@@ -285,3 +285,23 @@ def test_a_second_fit_on_other_classes_and_columns_begins_anew():
     fresh = SGDClassifier(random_state=0).fit(X[:, :3].copy(), Y > 0)
     np.testing.assert_array_equal(again.coef_, fresh.coef_)
     assert again.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rule", ["invscaling", "pa1"])
+def test_data_in_order_give_the_model_of_data_that_scikit_learn_converts(rule, dtype):
+    """Arrays that need no conversion skip scikit-learn's checks."""
+    model = SGDRegressor("epsilon_insensitive", penalty=None, learning_rate=rule, random_state=0)
+    plain, rows = X.astype(dtype), np.asfortranarray(X.astype(dtype))
+    one, other = clone(model).fit(plain, Y), clone(model).fit(rows, Y)
+    assert one.coef_.dtype == other.coef_.dtype == dtype
+    assert one.n_features_in_ == X.shape[1]
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    np.testing.assert_array_equal(clone(one).fit(plain, Y).coef_, one.fit(plain, Y).coef_)
+
+
+def test_a_schedule_of_two_roots_takes_the_steps_of_any_other_power():
+    """t^-1/4 is computed apart; a power next to it must give nearly the same model."""
+    fits = [SGDRegressor(power_t=p, random_state=0).fit(X, Y) for p in (0.25, 0.25 + 1e-9)]
+    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, rtol=1e-6)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -164,10 +164,22 @@ class Models:
         coefs = np.ascontiguousarray(coefs)
         parts = _in_parts(objective, coefs, np.array(intercepts, dtype=float))
         self._asked: set[int] = set()
+        self._intercept = objective.intercept
         self._sums = np.concatenate([part.sums for part in parts])
         rows = [row for p in parts for row in zip(p.shifts.tolist(), p.scores)]
         self.points = [Point(w, *row) for w, row in zip(coefs, rows)]
         self.duals = [Dual(*row) for p in parts for row in zip(p.residuals, p.slopes)]
+
+    def gap(self, i: int, l1: Array, l2: Array) -> float:
+        """The gap of one model with this penalty, its residuals being the dual point.
+
+        Infinite where they are none, because the intercept is not the best one.
+        """
+        mean, size, square, _ = self._sums[i].tolist()
+        if self._intercept and not is_balanced(mean, size):
+            return inf
+        gap, _, _ = _core.gap_of_squares(square, self.duals[i].slope, self.points[i].w, l1, l2)
+        return gap
 
     def finding(self, i: int, problem: Objective) -> Finding:
         """The referee's result for one model as a solution of ``problem``, on the same data.

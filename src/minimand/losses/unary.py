@@ -51,6 +51,13 @@ class Unary(Loss):
         """A bound of ψ'': from the pieces, if there are any, else inf."""
         return np.inf if self.pieces is None else self.pieces.smoothness
 
+    @property
+    def robust(self) -> bool:
+        """Whether ψ' is bounded: known from the pieces, if there are any."""
+        if self.pieces is None:
+            return super().robust
+        return bool(np.isfinite(self.pieces.lowest) and np.isfinite(self.pieces.highest))
+
     def smoothed(self, width: float) -> Loss | None:
         """The envelope of ψ, if that has pieces with kinks."""
         if self.pieces is None or self.smooth:

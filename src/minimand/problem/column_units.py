@@ -43,11 +43,13 @@ class ColumnUnits:
         if not some.any() or not np.isfinite(sizes).all():
             return None
         extreme = sizes.max() > _EXTREME * sizes[some].min()
-        powers = np.round(np.log2(np.where(some, sizes, 1.0)))
-        units = np.exp2(-powers) if extreme else np.ones(sizes.shape)
-        penalty = objective.penalty.in_units(units)
-        if penalty is None:
-            return None
+        units, penalty = np.ones(sizes.shape), objective.penalty
+        if extreme:
+            units = np.exp2(-np.round(np.log2(np.where(some, sizes, 1.0))))
+            moved = penalty.in_units(units)
+            if moved is None:
+                return None
+            penalty = moved
         steep, far = _sizes_at_null(objective)
         size = np.where(some, sizes * units, 1.0)
         faint = penalty.faint(far / size, steep * size, _FAINT) & some

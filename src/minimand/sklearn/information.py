@@ -13,7 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.typing import AnyArray, Array, ArrayLike
 from .._base.watch import as_far_as_it_came, stoppable
 from ..audit.foreign.objectives import Problem, problem_of
+from ..certificate.least_squares import Models, free_squares_at
 from ..estimators.callbacks import with_callbacks
+from ..penalties import Separable
 from ..problem.objective import EPS
 from ..selection.path import penalties_of
 from ..solvers import Control, Solution
@@ -84,37 +86,38 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
         """
         self._check_parameters()
         X, y, _ = self._check_data(X, y, None)
+        self._check_rows(X)
         with stoppable(self):
-            self.noise_variance_ = self._variance(X, y)
             model = Lasso(1.0, fit_intercept=self.fit_intercept, positive=self.positive)
             problem = problem_of(model, X, y, None)
             knots = lasso_knots(problem.objectives[0], self.max_iter, bool(self.positive))
-            solutions = _certified(problem, knots)
+            judged = _Judged(problem, knots)
+            self.noise_variance_ = self._variance(X, y, judged)
             self.alphas_, self.n_iter_ = knots.alphas, knots.alphas.size - 1
-            self.criterion_ = self._criterion(y, solutions)
+            self.criterion_ = self._criterion(y, judged)
             best = int(np.argmin(self.criterion_))
             self.alpha_ = float(self.alphas_[best])
-            self._store(problem, solutions[best], X.dtype)
-        short = [s.certificate.relative for s in solutions if not s.converged]
+            self._store(problem, judged.solution(best), X.dtype)
+        short = [s.certificate.relative for s in judged.solved.values() if not s.converged]
         if short:
             warnings.warn(
-                f"{type(self).__name__}: {len(short)} of {len(solutions)} knots have relative gaps "
-                f"above {TOL:g}, up to {max(short):.1e}; the model is valid within its own.",
+                f"{type(self).__name__}: {len(short)} of {knots.alphas.size} knots have relative "
+                f"gaps above {TOL:g}, up to {max(short):.1e}; the model is valid within its own.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         return self
 
-    def _criterion(self, y: AnyArray, solutions: list[Solution]) -> Array:
+    def _criterion(self, y: AnyArray, judged: _Judged) -> Array:
         """One value for each knot; the degrees of freedom of a lasso are its nonzeros."""
-        left = np.array([np.sum((s.point.z - y) ** 2) for s in solutions])
-        nonzero = np.array([np.count_nonzero(s.w) for s in solutions])
         factor = 2.0 if self.criterion == "aic" else np.log(y.size)
         variance = float(self.noise_variance_)
         if self.noise_variance is None:
             # A floor for σ²: if y is explained exactly, errors count more than nonzeros.
             variance = max(variance, _least_variance(y, centred=self.fit_intercept))
-        return y.size * np.log(2 * np.pi * variance) + left / variance + factor * nonzero
+        return (
+            y.size * np.log(2 * np.pi * variance) + judged.left / variance + factor * judged.nonzero
+        )
 
     def _store(self, problem: Problem, best: Solution, dtype: Any) -> None:
         """The model at alpha_, in the precision of X."""
@@ -128,10 +131,22 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
         self.intercept_ = fit.intercept[0] if self.fit_intercept else 0.0
         self.certificate_ = fit.certificate
 
-    def _variance(self, X: Any, y: AnyArray) -> float:
-        """σ² as given, or the unbiased estimate of least squares."""
+    def _variance(self, X: Any, y: AnyArray, judged: _Judged) -> float:
+        """σ² as given, or the unbiased estimate of least squares: the model at alpha = 0."""
         if self.noise_variance is not None:
             return self.noise_variance
+        n, d = X.shape
+        left = float(judged.left[-1])
+        if judged.knots.alphas[-1] > 0:  # there are more knots than max_iter
+            model = LinearRegression(fit_intercept=self.fit_intercept, positive=self.positive)
+            rest = y - as_far_as_it_came(model.fit, X, y).predict(X)
+            left = float(np.sum(rest**2))
+        return left / (n - d - self.fit_intercept)
+
+    def _check_rows(self, X: Any) -> None:
+        """Whether σ² can be estimated, if it is not given."""
+        if self.noise_variance is not None:
+            return
         n, d = X.shape
         if n <= d + self.fit_intercept:
             raise ValueError(
@@ -140,24 +155,52 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
                 "for the variance of the noise is not possible. Provide an estimate of the noise "
                 f"variance in the constructor. (n_samples={n}, n_features={d})"
             )
-        model = LinearRegression(fit_intercept=self.fit_intercept, positive=self.positive)
-        left = y - as_far_as_it_came(model.fit, X, y).predict(X)
-        return float(np.sum(left**2) / (n - d - self.fit_intercept))
 
 
-def _certified(problem: Problem, knots: Knots) -> list[Solution]:
-    """The models of all knots as certified solutions, computed in batches."""
-    base, control = problem.objectives[0], Control(tol=TOL)
-    _ = base.root_spread, base.scale  # cached now, so that the problems of all knots share them
-    at = penalties_of(problem.settings, base)
-    size = max(1, _NUMBERS // max(base.design.shape))
-    solutions: list[Solution] = []
-    for start in range(0, knots.alphas.size, size):
-        alphas, coefs = knots.alphas[start : start + size], knots.coefs[start : start + size]
-        problems = [at(base, float(alpha)) for alpha in alphas]
-        found = [("homotopy", start + i, "rounding") for i in range(len(coefs))]
-        solutions += certify_models(base, problems, coefs, np.zeros(len(coefs)), control, found)
-    return solutions
+class _Judged:
+    """The models of all knots: their residuals and nonzeros, and certificates where it matters.
+
+    A knot whose gap is below the tolerance needs no more than this number; the others are solved.
+    """
+
+    def __init__(self, problem: Problem, knots: Knots) -> None:
+        self.knots, self._base = knots, problem.objectives[0]
+        _ = self._base.root_spread, self._base.scale  # cached now: the problems of all share them
+        self._at = penalties_of(problem.settings, self._base)
+        self._control = Control(tol=TOL)
+        self.solved: dict[int, Solution] = {}
+        self.left = np.empty(knots.alphas.size)  # Σ(z − y)² of each model
+        size = max(1, _NUMBERS // max(self._base.design.shape))
+        unit = self._base.bound(problem.settings.penalty, 1.0).sum_over_features
+        for start in range(0, knots.alphas.size, size):
+            self._judge(range(start, min(start + size, knots.alphas.size)), unit)
+        coefs = [self.solved[i].w if i in self.solved else w for i, w in enumerate(knots.coefs)]
+        self.nonzero = np.array([np.count_nonzero(w) for w in coefs])
+
+    def _judge(self, some: range, unit: Separable | None) -> None:
+        base, y = self._base, self._base.y
+        coefs = self.knots.coefs[some.start : some.stop]
+        models = Models(base, coefs, np.zeros(len(some)))
+        base.meter.passes += 2.0
+        for i, w, point in zip(some, coefs, models.points):
+            alpha, gap = float(self.knots.alphas[i]), np.inf
+            if unit is not None and not unit.has_constraints:
+                if alpha > 0:
+                    gap = models.gap(i - some.start, alpha * unit.l1, unit.l2)
+                else:  # the slopes must vanish
+                    gap = free_squares_at(base, w, point.b).gap
+            z = point.z if gap <= TOL * base.scale else self.solution(i).point.z
+            self.left[i] = np.sum((z - y) ** 2)
+
+    def solution(self, i: int) -> Solution:
+        """The model of one knot, with its certificate."""
+        if i not in self.solved:
+            problem = self._at(self._base, float(self.knots.alphas[i]))
+            found = [("homotopy", i, "rounding")]
+            coefs, nothing = self.knots.coefs[i : i + 1], np.zeros(1)
+            given = [problem], coefs, nothing, self._control, found
+            (self.solved[i],) = certify_models(self._base, *given)
+        return self.solved[i]
 
 
 def _least_variance(y: AnyArray, *, centred: bool) -> float:

@@ -64,12 +64,14 @@ def _cheapest(objective: Objective, control: Control, count: int = 1) -> Solver:
     """
     asked = _by_least_cost()
     traits, stored = traits_of(objective), objective.design.nnz
+    smooth = Trait.SMOOTH in traits
     best: tuple[float, str, Solver] | None = None
     for solver, required in asked:
         if not required <= traits:
             continue
-        if best is not None and best[0] <= solver.least_cost * stored:
-            break
+        least = solver.least_cost * stored + (solver.least_on_smooth if smooth else 0.0)
+        if best is not None and best[0] <= least:
+            continue
         verdict = solver.accepts(objective, control)
         cost = verdict.cost_of_each(count)
         if verdict.ok and (best is None or (cost, solver.name) < best[:2]):

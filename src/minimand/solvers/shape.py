@@ -14,7 +14,8 @@ from ..problem.objective import Objective
 
 _LOOK = 2e4  # stored numbers, below which a look at some rows takes as long as sweeps; measured
 _SAMPLE = 1000  # rows that are enough for a rough mean square of every column (safeguard)
-_SAMPLED = 32  # rows that tell how alike rows are (safeguard)
+_SAMPLED = 32  # rows that tell how alike rows are, at most (safeguard)
+_SPARED = 8  # at least as many rows for each of them: a look takes less than a fit (safeguard)
 
 
 def rows_suffice(objective: Objective, form: Separable) -> bool:
@@ -123,7 +124,8 @@ class Shape:
 
         The median eigenvalue of the Gram matrix of some rows of length 1.
         """
-        rows = self._objective.design.rows(np.arange(0, self.n, -(-self.n // _SAMPLED)))
+        every = max(-(-self.n // _SAMPLED), _SPARED)
+        rows = self._objective.design.rows(np.arange(0, self.n, every))
         gram = rows.row_gram()
         size = np.sqrt(np.diag(gram))
         size[size == 0] = 1.0

@@ -175,6 +175,7 @@ def test_zeros_and_bounds_are_exact():
 def test_leaving_out_rows_changes_nothing(loss, penalty, monkeypatch):
     X, y = data(loss, n=3000, d=4)
     weight = np.random.default_rng(2).uniform(0.5, 2, len(y))
+    monkeypatch.setattr(reduction, "_WORTH", 10**6)
     every = fit(loss, PENALTIES[penalty], X, y, weight=weight, tol=1e-9)
     monkeypatch.setattr(reduction, "_WORTH", 500)
     taken = []
@@ -185,6 +186,21 @@ def test_leaving_out_rows_changes_nothing(loss, penalty, monkeypatch):
     assert 0 < min(taken) < 0.4
     assert few.certificate_.primal == pytest.approx(every.certificate_.primal, rel=1e-9)
     np.testing.assert_allclose(few.coef_, every.coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_rows_that_crowd_about_a_kink_are_all_used(monkeypatch):
+    """Labels that X says nothing of: w is all but 0, and half of the rows are next to the kink."""
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((2000, 3)), rng.random(2000) < 0.4
+    monkeypatch.setattr(reduction, "_WORTH", 10**6)
+    every = mm.Classifier("hinge", "l2", alpha=0.01, solver="primal_dual").fit(X, y)
+    monkeypatch.setattr(reduction, "_WORTH", 500)
+    bands, nearest = [], reduction._nearest
+    monkeypatch.setattr(reduction, "_nearest", lambda *a: bands.append(a[2]) or nearest(*a))
+    few = mm.Classifier("hinge", "l2", alpha=0.01, solver="primal_dual").fit(X, y)
+    assert few.certificate_.relative <= 1e-6
+    assert few.certificate_.primal == pytest.approx(every.certificate_.primal, rel=1e-6)
+    assert (np.diff(bands) <= 0).all()  # a wider band after a miss would be in vain
 
 
 def test_leaving_out_rows_copes_with_ties_and_bad_guesses(monkeypatch):

@@ -64,6 +64,15 @@ class Online(ReadsParameters):
             ]
         return self._learners
 
+    def _begins(self: Any, X: Any, y: AnyArray, *given: Any) -> bool:
+        """Whether a new fit begins from zero, with none of these, on rows in order."""
+        return (
+            getattr(self, "coef_", None) is None
+            and all(argument is None for argument in given)
+            and in_order(X, y)
+            and (X.format == "csr" if issparse(X) else X.flags.c_contiguous)
+        )
+
     def _keep(self: Any, scores: list[Learnt], X: Any) -> tuple[AnyArray, AnyArray]:
         """The clock, and coefficients (n_scores, d) and intercepts in the precision of X."""
         self.n_iter_ = max(learnt.epochs for learnt in scores)
@@ -74,6 +83,19 @@ class Online(ReadsParameters):
 
 class OnlineRegressor(Online, PredictsNumbers):
     """One score, a number."""
+
+    def _partial_fit(self: Any, X: Any, y: AnyArray, *how: Any, **named: Any) -> Any:
+        """scikit-learn's own; at the begin of a fit whose data are in order, without its checks.
+
+        The arguments before the last four differ between versions of scikit-learn.
+        """
+        if named or self.average or not self._begins(X, y, *how[-3:]):
+            return super()._partial_fit(X, y, *how, **named)  # type: ignore[misc]
+        learn_width(self, X)
+        self._allocate_parameter_mem(1, X.shape[1], X.dtype)
+        ones = np.ones(X.shape[0], dtype=X.dtype)
+        self._fit_regressor(X, y.astype(X.dtype, copy=False), *how[:-4], ones, how[-4])
+        return self
 
     def _fit_regressor(self: Any, X: Any, y: AnyArray, *how: Any) -> None:
         # The arguments in between differ between versions of scikit-learn.
@@ -116,13 +138,10 @@ class OnlineClassifier(Online, PredictsLabels):
         self: Any, X: Any, y: AnyArray, classes: Any, sample_weight: Any, *starts: Any
     ) -> bool:
         """Whether a new fit begins from zero, on rows of equal weight that need no conversion."""
-        begins = not hasattr(self, "classes_") and getattr(self, "coef_", None) is None
         given = (self.class_weight, sample_weight, *starts)
         return (
-            begins
-            and all(argument is None for argument in given)
-            and in_order(X, y)
-            and (X.format == "csr" if issparse(X) else X.flags.c_contiguous)
+            not hasattr(self, "classes_")
+            and self._begins(X, y, *given)
             and few_labels(y) is not None
             and classes.size > 1
         )

@@ -51,7 +51,7 @@ class Dual(Solver):
     null_may_do = False
     parallel = True
     needs = Trait.ROWS_SOLVED_EXACTLY, Trait.L2_EVERYWHERE
-    least_cost = costs.LEAST_ASCENT
+    least_cost, least_on_smooth = costs.LEAST_ASCENT, costs.LEAST_ASCENT_ON_SMOOTH
     heirs = ("newton", "primal_dual")
     _classes: Batches[Begun] | None = None
 

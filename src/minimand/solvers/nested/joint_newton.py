@@ -10,7 +10,7 @@ with curvature that jumps where a sample crosses |t| = ε: steps with a line sea
 Trial steps are compared at the best σ for their residuals, so that some samples are always inside.
 
 Where columns outnumber rows, the step follows from its multipliers: with S = X (2c)⁻¹ Xᵀ, which is
-computed once, and p the derivative of F in the scores after the step,
+computed once unless X is sparse, and p the derivative of F in the scores after the step,
 
     w + dw = −(2c)⁻¹ Xᵀ p,   p = u outside,   (S p)ᵢ + pᵢ/hᵢ = b − yᵢ + db − tᵢ·dσ inside,
     Σ p = 0,   Σ inside t·p = ∂F/∂σ + Σ inside t·u.
@@ -36,6 +36,7 @@ from ...problem.objective import EPS, Objective, Point, dot
 from ..base import Control
 from ..costs import walks_compiled
 from .joint_scale import Scaled, best_scale
+from .row_kernel import RowKernel
 
 _STEPS = 50  # Newton steps; safeguard
 _HALVINGS = 40  # of a cautious step; safeguard
@@ -256,13 +257,12 @@ class JointNewton:
         """The step by the multipliers p of the samples that have curvature."""
         objective, (u, slope_sigma, t, _, _), h = self._objective, slopes, slopes.h
         curved = h > 0
-        some, t = np.flatnonzero(curved), t[curved]
+        t = t[curved]
         p = np.where(curved, 0.0, u)
-        matrix = self._kernel[np.ix_(some, some)]
-        matrix.flat[:: some.size + 1] += 1.0 / h[curved]
         shift = point.b if objective.offset is None else point.b + objective.offset
-        right = shift - objective.y - self._kernel @ p
-        each = solver_for(matrix)(np.column_stack([right[curved], np.ones_like(t), -t]))
+        right = shift - objective.y - self._kernel.times(p)
+        sides = np.column_stack([right[curved], np.ones_like(t), -t])
+        each = self._kernel.solutions(curved, 1.0 / h[curved], sides)
         first, level, scale = (np.ascontiguousarray(column) for column in each.T)
         # Two equations for db and dσ; that of db is used up first.
         wanted, whole = slope_sigma + dot(t, u[curved]) - dot(t, first), -dot(t, scale)
@@ -274,16 +274,15 @@ class JointNewton:
         p[curved] = first + db * level + dsigma * scale
         aim = -objective.backward(p) / (2.0 * self._c)
         dw = aim - point.w
-        dz = shift - point.z - self._kernel @ p
+        dz = shift - point.z - self._kernel.times(p)
         slope = dot(u, dz) + dot(2.0 * self._c * point.w, dw)
         slope += (float(u.sum()) if objective.intercept else 0.0) * db + slope_sigma * dsigma
         return _Step(dw, db, dsigma, dz + db, slope, aim, p)
 
     @cached_property
-    def _kernel(self) -> Array:
+    def _kernel(self) -> RowKernel:
         """S."""
-        self._objective.meter.passes += 1
-        return self._objective.design.row_gram(0.5 / self._c)
+        return RowKernel(self._objective, 0.5 / self._c)
 
     def _hessian(self, slopes: _Slopes) -> Covariance:
         """The Hessian in w; of dense columns from the last one and the samples that crossed ε."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..._base.linear_system import shifted_solutions
 from ..._base.typing import Array
-from ...certificate import Finding, Judgement, judge, judge_together
+from ...certificate import Dual, Finding, Judgement, judge, judge_together
+from ...penalties import Separable
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
@@ -88,16 +89,27 @@ class ClosedForm(Solver):
             if (form.l2 >= _STEADY * objective.spread).all():
                 yield from all_at_once(objective, form, control)
         begun = None if self._outputs is None else self._outputs.take(objective, control)
-        null, after = begun or (judge(objective, objective.null), None)
-        yield null
+        null, after = begun or (None, None)
+        straight = null is None and _is_straight(objective, form, start)
+        if not straight:
+            null = null or judge(objective, objective.null)
+            yield null
         if after is not None:
             yield after
         known = None if self._kept is None else self._kept.step_of(objective)
         for number, step in enumerate(steps(objective, control.memory, known)):
             if self._kept is not None:
                 self._kept.keep(objective, step)
+            if number == 0 and straight:
+                after = _after_null(objective, step)
+                yield after
+            elif null is None:
+                null = judge(objective, objective.null)
+                yield null
             # If the first system was too inexact, begin anew.
             first = judgement = after if after is not None and number == 0 else null
+            assert first is not None
+            assert judgement is not None
             for _ in range(_REFINEMENTS):
                 refined = _refined(objective, judgement, step)
                 helped = refined.gap < 0.5 * judgement.gap or judgement is first
@@ -153,21 +165,41 @@ def _first_steps(
     return list(zip(begun, judge_together(objectives, points, thetas, thorough=True)))
 
 
+def _is_straight(objective: Objective, form: Separable, start: Point) -> bool:
+    """Whether the first step needs the residuals of w = 0 only, and not its slopes."""
+    if start is not objective.null or objective.null.w.any():
+        return False
+    return rows_suffice(objective, form)
+
+
+def _after_null(objective: Objective, step: Step) -> Judgement:
+    """The judgement after a step from w = 0, which is not judged: that saves a pass."""
+    null, gradient = objective.null, objective.loss.gradient(objective.null.z, objective.y)
+    return _stepped(objective, null, At(null.w, null.w, gradient), step, [])
+
+
 def _moved(point: Point, dw: Array, db: float, dz: Array) -> Point:
     return Point(point.w + dw, point.b + db, point.z + dz)
 
 
 def _refined(objective: Objective, judgement: Judgement, step: Step) -> Judgement:
+    """The judgement after a step from another one."""
+    return _stepped(objective, judgement.point, At.of(judgement), step, [judgement.dual])
+
+
+def _stepped(
+    objective: Objective, point: Point, at: At, step: Step, known: list[Dual]
+) -> Judgement:
     """The judgement after a step."""
-    dw = step(At.of(judgement))
+    dw = step(at)
     dz = objective.forward(dw)
     db = -objective.mean(dz) if objective.intercept else 0.0
     dz += db
-    point = recentred(objective, _moved(judgement.point, dw, db, dz))
+    point = recentred(objective, _moved(point, dw, db, dz))
     # Xᵀ of this dual point cancels the penalty's slope at w + dw for any rounding of z, because
     # the step was computed from the same gradient.
-    dz += judgement.terms.gradient
-    return judge(objective, point, [dz], known=[judgement.dual], thorough=True)
+    dz += at.gradient
+    return judge(objective, point, [dz], known=known, thorough=True)
 
 
 def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
