@@ -99,6 +99,26 @@ std::tuple<double, double, double> gap_of_squares(double square, const Array& sl
   return {found.gap, found.scale, penalty};
 }
 
+/// The same for many models, a row of slopes, w, l1 and l2 each: gaps, scales and penalties.
+void gaps_of_squares(const Array& squares, const Array& slopes, const Array& w, const Array& l1,
+                     const Array& l2, const MutableArray& found) {
+  const auto square = vector<double>(squares, "squares");
+  const std::size_t rows = square.size(), size = rows == 0 ? 0 : slopes.size() / rows;
+  const auto slope = grid<const double>(slopes, "slopes", rows, size);
+  const auto value = grid<const double>(w, "w", rows, size);
+  const auto kink = grid<const double>(l1, "l1", rows, size);
+  const auto bend = grid<const double>(l2, "l2", rows, size);
+  const auto out = grid<double>(found, "found", 3, rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto row = [&](std::span<const double> all) { return all.subspan(i * size, size); };
+    const auto [gap, charge] =
+        minimand::gap_of_squares(square[i], row(slope), row(value), {row(kink), row(bend)});
+    out[i] = gap.gap;
+    out[rows + i] = gap.scale;
+    out[2 * rows + i] = charge;
+  }
+}
+
 }  // namespace
 
 void bind_path(nb::module_& m) {
@@ -128,6 +148,9 @@ void bind_path(nb::module_& m) {
   m.def("gap_of_squares", &gap_of_squares, arg("square"), arg("slope"), arg("w"), arg("l1"),
         arg("l2"),
         "(gap, scale of the residuals as dual point, penalty) of a model of the squared loss.");
+  m.def("gaps_of_squares", &gaps_of_squares, arg("squares"), arg("slopes"), arg("w"), arg("l1"),
+        arg("l2"), arg("found").noconvert(),
+        "The same for many models, a row of slopes, w, l1 and l2 each, as the columns of found.");
 }
 
 }  // namespace minimand::python

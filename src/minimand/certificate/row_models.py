@@ -18,7 +18,7 @@ import numpy as np
 
 from .._base.typing import Array, BoolArray
 from ..losses import Squared
-from ..penalties import Grouped
+from ..penalties import Strengths
 from ..penalties.partition import divided
 from ..problem.objective import EPS, Objective, Point
 from .finding import Dual, Finding, slack
@@ -31,17 +31,17 @@ _LONG, _SHORT = 1e150, 1e-150  # sizes whose squares would overflow or vanish; s
 
 def row_findings(base: Objective, problems: Sequence[Objective], coefs: Array) -> Iterator[Finding]:
     """As `smooth_findings`, all models at once if loss and penalties allow it."""
-    form = _Rows.of(problems) if _is_squared(base) else None
-    if form is None or not _is_moderate(coefs):
+    strengths = Strengths.of([p.penalty for p in problems]) if is_squared(base) else None
+    if strengths is None or not is_moderate(coefs):
         yield from smooth_findings(base, problems, coefs)
         return
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         models = _Models.of(base, coefs)
-        charges = form.charges(coefs, models.slopes, models.squares)
+        charges = charged(strengths, coefs, models.slopes, models.squares)
     primals = 0.5 * models.squares + charges.price
     for i, problem in enumerate(problems):
         gap, s, primal = float(charges.gap[i]), float(charges.s[i]), float(primals[i])
-        if not (models.balanced[i] and gap <= base.scale and _is_moderate(models.slopes[i])):
+        if not (models.balanced[i] and gap <= base.scale and is_moderate(models.slopes[i])):
             yield from smooth_findings(base, [problem], coefs[i : i + 1])
             continue
         problem.meter.passes += 2.0 / len(coefs)
@@ -60,14 +60,14 @@ def row_findings(base: Objective, problems: Sequence[Objective], coefs: Array) -
         )
 
 
-def _is_squared(base: Objective) -> bool:
+def is_squared(base: Objective) -> bool:
     """Whether the loss is Σ½(z − y)² over outputs of equal weight."""
     loss, shape = base.loss, (base.n_samples, base.n_scores)
     alike = base.has_columns and base.units is None and base.y.shape == shape
     return alike and loss.quadratic and isinstance(loss.by_score, Squared)
 
 
-def _is_moderate(values: Array) -> bool:
+def is_moderate(values: Array) -> bool:
     """Whether squares of the largest number neither overflow nor vanish."""
     most = float(np.abs(values).max(initial=0.0))
     return most == 0 or _SHORT < most < _LONG
@@ -114,7 +114,7 @@ class _Models(NamedTuple):
         return cls(z, shifts, r, slopes, squares, times, balanced)
 
 
-class _Charges(NamedTuple):
+class Charges(NamedTuple):
     """For each model its penalty, the gap, and the scale of the dual point that proves it."""
 
     price: Array
@@ -122,72 +122,50 @@ class _Charges(NamedTuple):
     s: Array
 
 
-class _Rows(NamedTuple):
-    """Σ normⱼ‖wⱼ‖₂ + ½ Σ l2ⱼ‖wⱼ‖² of several problems, in rows; no row is free."""
+def charged(strengths: Strengths, coefs: Array, slopes: Array, squares: Array) -> Charges:
+    """The least gap of the residuals scaled into the domain of Ω*, and into the balls."""
+    norm, l2 = strengths
+    rows = _Rows(norm, l2, coefs, slopes, squares)
+    over = rows.length > norm
+    share = np.where(over, divided(norm, rows.length) * _INSIDE, 1.0)
+    largest = np.where(l2 > 0, 1.0, share).min(axis=1, initial=1.0)
+    into_balls = np.where(norm > 0, share, 1.0).min(axis=1, initial=1.0)
+    gap, s = rows.gap(largest), largest
+    if (into_balls < largest).any():
+        other = rows.gap(into_balls)
+        better = other < gap
+        gap, s = np.where(better, other, gap), np.where(better, into_balls, largest)
+    return Charges(strengths.values(rows.size), gap, s)
 
-    norm: Array
-    l2: Array
 
-    @classmethod
-    def of(cls, problems: Sequence[Objective]) -> _Rows | None:
-        """None if a penalty is no such sum."""
-        forms = [problem.penalty for problem in problems]
-        norms, squares = [], []
-        for form in forms:
-            if not isinstance(form, Grouped) or form.l1.any() or not form.groups.are_rows:
-                return None
-            norms.append(form.norm)
-            squares.append(form.l2)
-        norm, l2 = np.stack(norms), np.stack(squares)
-        alike = (l2 == l2[:, :, :1]).all()
-        return cls(norm, l2[:, :, 0]) if alike and ((norm > 0) | (l2[:, :, 0] > 0)).all() else None
+class _Rows:
+    """Coefficients and slopes of several models by rows, with their lengths and angles."""
 
-    def charges(self, coefs: Array, slopes: Array, squares: Array) -> _Charges:
-        """The least gap of the residuals scaled into the domain of Ω*, and into the balls."""
-        size, length = _lengths(coefs), _lengths(slopes)
-        apart = divided(coefs, np.broadcast_to(size[:, :, None], coefs.shape))
-        apart += divided(slopes, np.broadcast_to(length[:, :, None], slopes.shape))
-        angle = 0.5 * size * np.square(apart).sum(axis=2)
-        over = length > self.norm
-        share = np.where(over, divided(self.norm, length) * _INSIDE, 1.0)
-        largest = np.where(self.l2 > 0, 1.0, share).min(axis=1)
-        into_balls = np.where(self.norm > 0, share, 1.0).min(axis=1)
-        known = coefs, slopes, squares, size, length, angle
-        gap, s = self._gap(largest, *known), largest
-        if (into_balls < largest).any():
-            other = self._gap(into_balls, *known)
-            better = other < gap
-            gap, s = np.where(better, other, gap), np.where(better, into_balls, largest)
-        price = (self.norm * size).sum(axis=1) + 0.5 * (self.l2 * size * size).sum(axis=1)
-        return _Charges(price, gap, s)
+    def __init__(self, norm: Array, l2: Array, coefs: Array, slopes: Array, squares: Array) -> None:
+        self._norm, self._l2, self._squares = norm, l2, squares
+        self._coefs, self._slopes = coefs, slopes
+        self.size, self.length = lengths(coefs), lengths(slopes)
+        apart = divided(coefs, np.broadcast_to(self.size[:, :, None], coefs.shape))
+        apart += divided(slopes, np.broadcast_to(self.length[:, :, None], slopes.shape))
+        self._angle = 0.5 * self.size * np.square(apart).sum(axis=2)
 
-    def _gap(
-        self,
-        s: Array,
-        coefs: Array,
-        slopes: Array,
-        squares: Array,
-        size: Array,
-        length: Array,
-        angle: Array,
-    ) -> Array:
+    def gap(self, s: Array) -> Array:
         """The gap of each model with s times the residuals."""
-        reach = s[:, None] * length
-        inside = np.minimum(reach, self.norm)
-        terms = size * np.maximum(self.norm - reach, 0.0) + inside * angle
-        rest = np.where(reach > self.norm, 1.0 - divided(self.norm, reach), 0.0)
-        curved = self.l2 > 0
+        norm, l2, reach = self._norm, self._l2, s[:, None] * self.length
+        inside = np.minimum(reach, norm)
+        terms = self.size * np.maximum(norm - reach, 0.0) + inside * self._angle
+        rest = np.where(reach > norm, 1.0 - divided(norm, reach), 0.0)
+        curved = l2 > 0
         if curved.any():
-            factor = (s[:, None] * rest)[:, :, None]
-            missing = (
-                factor * slopes + self.l2[:, :, None] * coefs
-            )  # v − q − l2·w, but for the sign
-            under = np.where(curved, 2.0 * self.l2, 1.0)
+            # v − q − l2·w, but for the sign.
+            missing = (s[:, None] * rest)[:, :, None] * self._slopes + l2[:, :, None] * self._coefs
+            under = np.where(curved, 2.0 * l2, 1.0)
             terms += np.where(curved, np.square(missing).sum(axis=2) / under, 0.0)
-        terms = np.where(~curved & (reach > self.norm), np.inf, terms)
-        return 0.5 * (1.0 - s) ** 2 * squares + terms.sum(axis=1)
+        terms = np.where(~curved & (reach > norm), np.inf, terms)
+        gap: Array = 0.5 * (1.0 - s) ** 2 * self._squares + terms.sum(axis=1)
+        return gap
 
 
-def _lengths(rows: Array) -> Array:
+def lengths(rows: Array) -> Array:
     """‖row‖₂ of every model."""
     return np.sqrt(np.einsum("mdk,mdk->md", rows, rows))

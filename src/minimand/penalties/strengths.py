@@ -1,0 +1,55 @@
+"""The penalties of many models: the same sum over features, or over rows of W, in other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .._base.typing import Array
+from .base import BoundPenalty
+from .grouped import Grouped
+
+
+class Strengths(NamedTuple):
+    """Σ kinkⱼ‖wⱼ‖ + ½ Σ l2ⱼ‖wⱼ‖², a row of both arrays for each model.
+
+    wⱼ is the coefficient of feature j, or the row of W that holds one for every score. There are no
+    bounds, and no feature is free of both parts.
+    """
+
+    kink: Array
+    l2: Array
+
+    @classmethod
+    def of(cls, penalties: Sequence[BoundPenalty]) -> Strengths | None:
+        """Those of penalties that are bound; None if one of them is no such sum."""
+        rows = [_row_of(penalty) for penalty in penalties]
+        known = [row for row in rows if row is not None]
+        if len(known) < len(rows) or not known:
+            return None
+        return cls(*(np.stack(part) for part in zip(*known)))
+
+    def times(self, factors: Array) -> Strengths:
+        """Every factor times the penalty of the only model."""
+        return Strengths(*(np.multiply.outer(factors, part[0]) for part in self))
+
+    def values(self, sizes: Array) -> Array:
+        """What each model is charged, where ‖wⱼ‖ are the sizes."""
+        return ((self.kink + 0.5 * self.l2 * sizes) * sizes).sum(axis=1)
+
+
+def _row_of(penalty: BoundPenalty) -> tuple[Array, Array] | None:
+    """The kinks and squares of one penalty."""
+    form = penalty.sum_over_features
+    if isinstance(penalty, Grouped):
+        l2 = penalty.l2
+        if penalty.l1.any() or not penalty.groups.are_rows or (l2 != l2[:, :1]).any():
+            return None
+        found = penalty.norm, l2[:, 0]
+    elif form is not None and form.l1.ndim == 1 and not form.has_constraints:
+        found = form.l1, form.l2
+    else:
+        return None
+    return found if ((found[0] > 0) | (found[1] > 0)).all() else None
