@@ -1,6 +1,7 @@
 #include "path/gap.hpp"
 #include "path/on_curves.hpp"
 #include "path/on_gram.hpp"
+#include "path/row_gap.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 #include "python/penalties.hpp"
@@ -119,6 +120,36 @@ void gaps_of_squares(const Array& squares, const Array& slopes, const Array& w, 
   }
 }
 
+/// The same for several outputs with norms of the rows of w.
+void gaps_of_rows(const Array& squares, const Array& slopes, const Array& w, const Array& norm,
+                  const Array& l2, const MutableArray& found) {
+  const auto square = vector<double>(squares, "squares");
+  const std::size_t rows = square.size();
+  check_elements<double>(slopes, "slopes");
+  check_elements<double>(w, "w");
+  if (slopes.ndim() != 3 || slopes.shape(0) != rows) {
+    value_problem("slopes must hold a matrix for each of squares");
+  }
+  const std::size_t features = slopes.shape(1), scores = slopes.shape(2);
+  check_size(w.size(), slopes.size(), "w");
+  const auto kink = grid<const double>(norm, "norm", rows, features);
+  const auto bend = grid<const double>(l2, "l2", rows, features);
+  const auto out = grid<double>(found, "found", 3, rows);
+  const std::span<const double> slope(static_cast<const double*>(slopes.data()), slopes.size());
+  const std::span<const double> value(static_cast<const double*>(w.data()), w.size());
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto part = [&](std::span<const double> all, std::size_t size) {
+      return all.subspan(i * size, size);
+    };
+    const auto [gap, charge] =
+        gap_of_rows(square[i], part(slope, features * scores), part(value, features * scores),
+                    {part(kink, features), part(bend, features), scores});
+    out[i] = gap.gap;
+    out[rows + i] = gap.scale;
+    out[2 * rows + i] = charge;
+  }
+}
+
 }  // namespace
 
 void bind_path(nb::module_& m) {
@@ -151,6 +182,10 @@ void bind_path(nb::module_& m) {
   m.def("gaps_of_squares", &gaps_of_squares, arg("squares"), arg("slopes"), arg("w"), arg("l1"),
         arg("l2"), arg("found").noconvert(),
         "The same for many models, a row of slopes, w, l1 and l2 each, as the columns of found.");
+  m.def(
+      "gaps_of_rows", &gaps_of_rows, arg("squares"), arg("slopes"), arg("w"), arg("norm"),
+      arg("l2"), arg("found").noconvert(),
+      "The same for models of several outputs: norms of the rows of every w, with their squares.");
 }
 
 }  // namespace minimand::python

@@ -216,8 +216,7 @@ def _longer(slopes: Array, off: Array) -> Array:
 def _gaps(strengths: Strengths, coefs: Array, slopes: Array, squares: Array) -> Charges:
     """Prices, gaps and scales of the residuals as dual points, without charges."""
     if coefs.ndim == 3:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return charged(strengths, coefs, slopes, squares)
+        return charged(strengths, coefs, slopes, squares)
     found = np.empty((3, len(coefs)))
     _core.gaps_of_squares(squares, slopes, coefs, *strengths, found)
     gaps, scales, prices = found

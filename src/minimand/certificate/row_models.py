@@ -6,7 +6,7 @@ group without an l1 part: q is v, cut off at the length normⱼ, and
 
     normⱼ‖w‖ − q·w = (normⱼ − ‖q‖)‖w‖ + ½‖q‖‖w‖·‖w/‖w‖ − q/‖q‖‖²,   (v − q − l2ⱼw)²/2l2ⱼ.
 
-Every step is one NumPy call for all models.
+Every step is one call for all models.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import _core
 from .._base.typing import Array, BoolArray
 from ..losses import Squared
 from ..penalties import Strengths
-from ..penalties.partition import divided
-from ..problem.objective import EPS, Objective, Point
-from .finding import Dual, Finding, slack
+from ..problem.intercept import recentred
+from ..problem.objective import EPS, Objective, Point, dot
+from .finding import Dual, Finding, is_balanced, slack
 from .least_squares import SquaresFinding, used_columns
+from .referee import judge
 from .smooth_models import smooth_findings
 
-_INSIDE = 1.0 - 1e-14  # factor; safeguard: scaled points stay inside with rounding
 _LONG, _SHORT = 1e150, 1e-150  # sizes whose squares would overflow or vanish; safeguard
 
 
@@ -57,7 +58,65 @@ def row_findings(base: Objective, problems: Sequence[Objective], coefs: Array) -
             slope=slope,
             square=float(models.squares[i]),
             score_times=float(models.score_times[i]),
+            fresh=True,
         )
+
+
+def rows_at(objective: Objective, strengths: Strengths, w: Array) -> Finding:
+    """The result for one model, from its coefficients alone, with its best intercept."""
+    if not is_moderate(w):
+        return judge(objective, recentred(objective, objective.point(w, objective.no_shift)))
+    mass, shift = objective.mass, objective.no_shift
+    z = objective.design.matvec(w)
+    if objective.offset is not None:
+        z += objective.offset
+    r = z - objective.y
+    if objective.intercept:
+        shift = -(mass @ r)
+        shift -= mass @ (r + shift)  # for the digits of the first
+        z += shift
+        r = z - objective.y
+    weighted = mass[:, None] * r
+    mean, size = weighted.sum(axis=0), np.abs(weighted).sum(axis=0)
+    if objective.intercept and not is_balanced(mean, size):
+        return judge(objective, Point(w, shift, z))  # the residuals are no valid dual point
+    slope = objective.design.rmatvec(weighted)
+    objective.meter.passes += 2.0
+    square = dot(weighted, r)
+    [price], [gap], [s] = charged(strengths, w[None], slope[None], np.array([square])).tolist()
+    if not (gap <= objective.scale and is_moderate(slope)):
+        return judge(objective, Point(w, shift, z))
+    primal = 0.5 * square + price
+    dual = Dual(r if s == 1.0 else s * r, s * slope, primal - gap + slack(primal))
+    return SquaresFinding(
+        point=Point(w, shift, z),
+        primal=primal,
+        gap=gap,
+        dual=dual,
+        slope=slope,
+        square=square,
+        score_times=float(np.abs(weighted * z).sum()),
+        fresh=True,
+    )
+
+
+def rows_at_null(
+    objective: Objective, strengths: Strengths, residual: Array, slope: Array
+) -> SquaresFinding:
+    """As `squares_at_null`: the result for w = 0, whose residuals are the dual point."""
+    null, square = objective.null, 2.0 * objective.null_loss
+    charges = charged(strengths, null.w[None], slope[None], np.array([square]))
+    s = float(charges.s[0])
+    return SquaresFinding(
+        point=null,
+        primal=objective.null_primal,
+        gap=min(float(charges.gap[0]), objective.scale),
+        dual=Dual(s * residual, s * slope),
+        slope=slope,
+        square=square,
+        score_times=objective.row_total_of(lambda r, z: np.abs(r * z), residual, null.z),
+        fresh=True,
+    )
 
 
 def is_squared(base: Objective) -> bool:
@@ -121,49 +180,19 @@ class Charges(NamedTuple):
     gap: Array
     s: Array
 
+    def tolist(self) -> list[list[float]]:
+        """The numbers of the models as lists."""
+        return [part.tolist() for part in self]
+
 
 def charged(strengths: Strengths, coefs: Array, slopes: Array, squares: Array) -> Charges:
     """The least gap of the residuals scaled into the domain of Ω*, and into the balls."""
-    norm, l2 = strengths
-    rows = _Rows(norm, l2, coefs, slopes, squares)
-    over = rows.length > norm
-    share = np.where(over, divided(norm, rows.length) * _INSIDE, 1.0)
-    largest = np.where(l2 > 0, 1.0, share).min(axis=1, initial=1.0)
-    into_balls = np.where(norm > 0, share, 1.0).min(axis=1, initial=1.0)
-    gap, s = rows.gap(largest), largest
-    if (into_balls < largest).any():
-        other = rows.gap(into_balls)
-        better = other < gap
-        gap, s = np.where(better, other, gap), np.where(better, into_balls, largest)
-    return Charges(strengths.values(rows.size), gap, s)
-
-
-class _Rows:
-    """Coefficients and slopes of several models by rows, with their lengths and angles."""
-
-    def __init__(self, norm: Array, l2: Array, coefs: Array, slopes: Array, squares: Array) -> None:
-        self._norm, self._l2, self._squares = norm, l2, squares
-        self._coefs, self._slopes = coefs, slopes
-        self.size, self.length = lengths(coefs), lengths(slopes)
-        apart = divided(coefs, np.broadcast_to(self.size[:, :, None], coefs.shape))
-        apart += divided(slopes, np.broadcast_to(self.length[:, :, None], slopes.shape))
-        self._angle = 0.5 * self.size * np.square(apart).sum(axis=2)
-
-    def gap(self, s: Array) -> Array:
-        """The gap of each model with s times the residuals."""
-        norm, l2, reach = self._norm, self._l2, s[:, None] * self.length
-        inside = np.minimum(reach, norm)
-        terms = self.size * np.maximum(norm - reach, 0.0) + inside * self._angle
-        rest = np.where(reach > norm, 1.0 - divided(norm, reach), 0.0)
-        curved = l2 > 0
-        if curved.any():
-            # v − q − l2·w, but for the sign.
-            missing = (s[:, None] * rest)[:, :, None] * self._slopes + l2[:, :, None] * self._coefs
-            under = np.where(curved, 2.0 * l2, 1.0)
-            terms += np.where(curved, np.square(missing).sum(axis=2) / under, 0.0)
-        terms = np.where(~curved & (reach > norm), np.inf, terms)
-        gap: Array = 0.5 * (1.0 - s) ** 2 * self._squares + terms.sum(axis=1)
-        return gap
+    found = np.empty((3, len(coefs)))
+    norm, l2 = map(np.ascontiguousarray, strengths)
+    models = np.ascontiguousarray(slopes), np.ascontiguousarray(coefs)
+    _core.gaps_of_rows(squares, *models, norm, l2, found)
+    gaps, scales, prices = found
+    return Charges(prices, gaps, scales)
 
 
 def lengths(rows: Array) -> Array:

@@ -35,10 +35,6 @@ class Strengths(NamedTuple):
         """Every factor times the penalty of the only model."""
         return Strengths(*(np.multiply.outer(factors, part[0]) for part in self))
 
-    def values(self, sizes: Array) -> Array:
-        """What each model is charged, where ‖wⱼ‖ are the sizes."""
-        return ((self.kink + 0.5 * self.l2 * sizes) * sizes).sum(axis=1)
-
 
 def _row_of(penalty: BoundPenalty) -> tuple[Array, Array] | None:
     """The kinks and squares of one penalty."""

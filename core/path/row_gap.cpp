@@ -1,0 +1,103 @@
+#include "path/row_gap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace minimand {
+namespace {
+
+// Scaled points stay inside with rounding.
+constexpr double kInside = 1.0 - 1e-14;  // factor; safeguard
+
+struct Row {
+  double size;    // |w|
+  double length;  // |gradient|
+  double angle;   // 0.5 |w| times the squared distance of the directions of w and -gradient
+};
+
+MINIMAND_INLINE Row row_of(const double* slope, const double* w, std::size_t scores) {
+  double size = 0.0, length = 0.0;
+  for (std::size_t c = 0; c < scores; ++c) {
+    size += w[c] * w[c];
+    length += slope[c] * slope[c];
+  }
+  size = std::sqrt(size);
+  length = std::sqrt(length);
+  double apart = 0.0;
+  for (std::size_t c = 0; c < scores; ++c) {
+    const double own = (size > 0.0 ? w[c] / size : 0.0) + (length > 0.0 ? slope[c] / length : 0.0);
+    apart += own * own;
+  }
+  return {size, length, 0.5 * size * apart};
+}
+
+struct Rows {
+  double residual_square;
+  std::span<const double> slope;
+  std::span<const double> w;
+  RowPenalties penalties;
+
+  MINIMAND_INLINE Row row(std::size_t j) const {
+    const std::size_t begin = j * penalties.scores;
+    return row_of(slope.data() + begin, w.data() + begin, penalties.scores);
+  }
+
+  /// The largest s <= 1 with s |gradient| <= norm: where there is no l2, or wherever there is a
+  /// norm.
+  MINIMAND_INLINE double scale(bool only_without_l2) const {
+    double least = 1.0;
+    for (std::size_t j = 0; j < penalties.norm.size(); ++j) {
+      const double norm = penalties.norm.data()[j], length = row(j).length;
+      const bool limits = only_without_l2 ? !(penalties.l2.data()[j] > 0.0) : norm > 0.0;
+      if (limits && length > norm) least = std::min(least, norm / length * kInside);
+    }
+    return least;
+  }
+
+  MINIMAND_INLINE double gap(double s) const {
+    double total = 0.5 * (1.0 - s) * (1.0 - s) * residual_square;
+    for (std::size_t j = 0; j < penalties.norm.size(); ++j) {
+      const double norm = penalties.norm.data()[j], l2 = penalties.l2.data()[j];
+      const auto [size, length, angle] = row(j);
+      const double reach = s * length;
+      const bool outside = reach > norm;
+      if (outside && !(l2 > 0.0)) return std::numeric_limits<double>::infinity();
+      total += size * std::max(norm - reach, 0.0) + std::min(reach, norm) * angle;
+      if (!(l2 > 0.0)) continue;
+      const double share = outside ? s * (1.0 - norm / reach) : 0.0;
+      double missing = 0.0;
+      for (std::size_t i = j * penalties.scores; i < (j + 1) * penalties.scores; ++i) {
+        const double rest = share * slope.data()[i] + l2 * w.data()[i];
+        missing += rest * rest;
+      }
+      total += 0.5 * missing / l2;
+    }
+    return total;
+  }
+
+  MINIMAND_INLINE double price() const {
+    double total = 0.0;
+    for (std::size_t j = 0; j < penalties.norm.size(); ++j) {
+      const double size = row(j).size;
+      total += (penalties.norm.data()[j] + 0.5 * penalties.l2.data()[j] * size) * size;
+    }
+    return total;
+  }
+};
+
+}  // namespace
+
+MINIMAND_CLONES SquaredModel gap_of_rows(double residual_square, std::span<const double> slope,
+                                         std::span<const double> w, RowPenalties penalties) {
+  const Rows rows{residual_square, slope, w, penalties};
+  const double needed = rows.scale(true), boxed = rows.scale(false);
+  SquaredGap best{rows.gap(needed), needed};
+  if (boxed < needed) {
+    const double other = rows.gap(boxed);
+    if (other < best.gap) best = {other, boxed};
+  }
+  return {best, rows.price()};
+}
+
+}  // namespace minimand
