@@ -1,7 +1,7 @@
 #include "path/gap.hpp"
+#include "path/group_gap.hpp"
 #include "path/on_curves.hpp"
 #include "path/on_gram.hpp"
-#include "path/row_gap.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 #include "python/penalties.hpp"
@@ -120,30 +120,26 @@ void gaps_of_squares(const Array& squares, const Array& slopes, const Array& w, 
   }
 }
 
-/// The same for several outputs with norms of the rows of w.
-void gaps_of_rows(const Array& squares, const Array& slopes, const Array& w, const Array& norm,
-                  const Array& l2, const MutableArray& found) {
+/// The same for norms of groups, which are runs of the numbers of a model.
+void gaps_of_groups(const Array& squares, const Array& slopes, const Array& w, const Array& starts,
+                    const Array& norm, const Array& l2, const MutableArray& found) {
   const auto square = vector<double>(squares, "squares");
-  const std::size_t rows = square.size();
-  check_elements<double>(slopes, "slopes");
-  check_elements<double>(w, "w");
-  if (slopes.ndim() != 3 || slopes.shape(0) != rows) {
-    value_problem("slopes must hold a matrix for each of squares");
-  }
-  const std::size_t features = slopes.shape(1), scores = slopes.shape(2);
-  check_size(w.size(), slopes.size(), "w");
-  const auto kink = grid<const double>(norm, "norm", rows, features);
-  const auto bend = grid<const double>(l2, "l2", rows, features);
+  const std::size_t rows = square.size(), size = rows == 0 ? 0 : slopes.size() / rows;
+  const auto slope = grid<const double>(slopes, "slopes", rows, size);
+  const auto value = grid<const double>(w, "w", rows, size);
+  const auto firsts = vector<std::int64_t>(starts, "starts");
+  bool rising =
+      !firsts.empty() && firsts.front() == 0 && firsts.back() == static_cast<std::int64_t>(size);
+  for (std::size_t g = 1; rising && g < firsts.size(); ++g) rising = firsts[g - 1] <= firsts[g];
+  if (rows > 0 && !rising) value_problem("starts must rise from 0 to the length of a model");
+  const std::size_t groups = firsts.empty() ? 0 : firsts.size() - 1;
+  const auto kink = grid<const double>(norm, "norm", rows, groups);
+  const auto bend = grid<const double>(l2, "l2", rows, groups);
   const auto out = grid<double>(found, "found", 3, rows);
-  const std::span<const double> slope(static_cast<const double*>(slopes.data()), slopes.size());
-  const std::span<const double> value(static_cast<const double*>(w.data()), w.size());
   for (std::size_t i = 0; i < rows; ++i) {
-    const auto part = [&](std::span<const double> all, std::size_t size) {
-      return all.subspan(i * size, size);
-    };
     const auto [gap, charge] =
-        gap_of_rows(square[i], part(slope, features * scores), part(value, features * scores),
-                    {part(kink, features), part(bend, features), scores});
+        gap_of_groups(square[i], slope.subspan(i * size, size), value.subspan(i * size, size),
+                      {firsts, kink.subspan(i * groups, groups), bend.subspan(i * groups, groups)});
     out[i] = gap.gap;
     out[rows + i] = gap.scale;
     out[2 * rows + i] = charge;
@@ -182,10 +178,10 @@ void bind_path(nb::module_& m) {
   m.def("gaps_of_squares", &gaps_of_squares, arg("squares"), arg("slopes"), arg("w"), arg("l1"),
         arg("l2"), arg("found").noconvert(),
         "The same for many models, a row of slopes, w, l1 and l2 each, as the columns of found.");
-  m.def(
-      "gaps_of_rows", &gaps_of_rows, arg("squares"), arg("slopes"), arg("w"), arg("norm"),
-      arg("l2"), arg("found").noconvert(),
-      "The same for models of several outputs: norms of the rows of every w, with their squares.");
+  m.def("gaps_of_groups", &gaps_of_groups, arg("squares"), arg("slopes"), arg("w"), arg("starts"),
+        arg("norm"), arg("l2"), arg("found").noconvert(),
+        "The same for norms of groups, which are runs of the numbers of a model, with their "
+        "squares.");
 }
 
 }  // namespace minimand::python

@@ -627,8 +627,14 @@ def gap_of_squares(
 def gaps_of_squares(
     squares: _Vector, slopes: _Vector, w: _Vector, l1: _Vector, l2: _Vector, found: _Vector
 ) -> None: ...
-def gaps_of_rows(
-    squares: _Vector, slopes: _Vector, w: _Vector, norm: _Vector, l2: _Vector, found: _Vector
+def gaps_of_groups(
+    squares: _Vector,
+    slopes: _Vector,
+    w: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l2: _Vector,
+    found: _Vector,
 ) -> None: ...
 
 # Interior points. Risers are (base, side, knot, bend, height, where, weight, share, dual, primal).

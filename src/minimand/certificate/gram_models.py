@@ -38,9 +38,10 @@ from ..penalties.partition import divided
 from ..problem.condensed import Sums
 from ..problem.objective import EPS, Objective
 from ..problem.point import LatePoint, Later
+from .charges import Charges, charged
 from .finding import Certificate, Dual, Finding
 from .referee import slack
-from .row_models import Charges, charged, is_squared, lengths
+from .row_models import is_squared, lengths
 
 _CHANGED = 1e-6  # share of mean r² by which the data must have been changed; safeguard
 

@@ -16,18 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _core
 from .._base.typing import Array, BoolArray
 from ..losses import Squared
 from ..penalties import Strengths
 from ..problem.intercept import recentred
 from ..problem.objective import EPS, Objective, Point, dot
+from .charges import charged, is_moderate
 from .finding import Dual, Finding, is_balanced, slack
 from .least_squares import SquaresFinding, used_columns
 from .referee import judge
 from .smooth_models import smooth_findings
-
-_LONG, _SHORT = 1e150, 1e-150  # sizes whose squares would overflow or vanish; safeguard
 
 
 def row_findings(base: Objective, problems: Sequence[Objective], coefs: Array) -> Iterator[Finding]:
@@ -126,12 +124,6 @@ def is_squared(base: Objective) -> bool:
     return alike and loss.quadratic and isinstance(loss.by_score, Squared)
 
 
-def is_moderate(values: Array) -> bool:
-    """Whether squares of the largest number neither overflow nor vanish."""
-    most = float(np.abs(values).max(initial=0.0))
-    return most == 0 or _SHORT < most < _LONG
-
-
 class _Models(NamedTuple):
     """Models along the first axis: what their gaps need of the data."""
 
@@ -171,28 +163,6 @@ class _Models(NamedTuple):
         times = (mass @ np.abs(flat * z.reshape(flat.shape))).reshape(models, k).sum(axis=1)
         z, r, slopes = (np.ascontiguousarray(np.moveaxis(a, 1, 0)) for a in (z, r, slopes))
         return cls(z, shifts, r, slopes, squares, times, balanced)
-
-
-class Charges(NamedTuple):
-    """For each model its penalty, the gap, and the scale of the dual point that proves it."""
-
-    price: Array
-    gap: Array
-    s: Array
-
-    def tolist(self) -> list[list[float]]:
-        """The numbers of the models as lists."""
-        return [part.tolist() for part in self]
-
-
-def charged(strengths: Strengths, coefs: Array, slopes: Array, squares: Array) -> Charges:
-    """The least gap of the residuals scaled into the domain of Ω*, and into the balls."""
-    found = np.empty((3, len(coefs)))
-    norm, l2 = map(np.ascontiguousarray, strengths)
-    models = np.ascontiguousarray(slopes), np.ascontiguousarray(coefs)
-    _core.gaps_of_rows(squares, *models, norm, l2, found)
-    gaps, scales, prices = found
-    return Charges(prices, gaps, scales)
 
 
 def lengths(rows: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._base.typing import Array
+from .._base.typing import Array, IntArray
 from .base import BoundPenalty
 from .grouped import Grouped
 
@@ -34,6 +34,33 @@ class Strengths(NamedTuple):
     def times(self, factors: Array) -> Strengths:
         """Every factor times the penalty of the only model."""
         return Strengths(*(np.multiply.outer(factors, part[0]) for part in self))
+
+
+class InGroups(NamedTuple):
+    """Groups of features as runs: the features in this order, and the first place of each group."""
+
+    order: IntArray
+    starts: IntArray
+    strengths: Strengths  # by group
+
+
+def in_groups(penalties: Sequence[BoundPenalty]) -> InGroups | None:
+    """Σ norm_g‖w_g‖ + ½ l2‖w‖² over the same groups of features; None if one is no such sum."""
+    first = penalties[0]
+    if not isinstance(first, Grouped) or first.groups.label.ndim > 1:
+        return None
+    norms, squares = [], []
+    for form in penalties:
+        if not isinstance(form, Grouped) or not form.groups.same_as(first.groups):
+            return None
+        even = float(form.l2[0]) if form.l2.size else 0.0
+        if form.l1.any() or (form.l2 != even).any() or not (even > 0 or (form.norm > 0).all()):
+            return None
+        norms.append(form.norm)
+        squares.append(np.full(form.norm.size, even))
+    order = np.argsort(first.groups.label, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(first.groups.sizes)])
+    return InGroups(order, starts, Strengths(np.stack(norms), np.stack(squares)))
 
 
 def _row_of(penalty: BoundPenalty) -> tuple[Array, Array] | None:

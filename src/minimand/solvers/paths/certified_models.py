@@ -61,6 +61,7 @@ def squares_findings(
             yield from row_findings(base, problems[start : start + room], some)
             continue
         on_data = Models(base, some, np.zeros(len(some)))
+        on_data.charge([problem.penalty for problem in problems[start : start + room]])
         for i, problem in enumerate(problems[start : start + room]):
             yield on_data.finding(i, problem)
 

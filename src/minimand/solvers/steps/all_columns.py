@@ -44,7 +44,7 @@ def fit_at_once(objective: Objective) -> Strengths | None:
 def all_at_once(
     objective: Objective, strengths: Strengths, control: Control, start: Point
 ) -> Iterator[Finding]:
-    """The start, then the null model and the minimiser on the Gram of all columns.
+    """The start, and the minimiser on the Gram of all columns.
 
     Before all, those columns are tried whose slopes at the null model say that they are not zero.
     """
@@ -53,11 +53,8 @@ def all_at_once(
         yield _found(objective, strengths, start.w, start.b)
     residual = objective.loss.gradient(null.z, objective.y)
     slope = objective.backward(objective.weigh(residual))
-    if slope.ndim == 1:
-        form = Separable(strengths.kink[0], strengths.l2[0])
-        yield squares_at_null(objective, form, residual, slope)  # which often ends a lasso
-    else:
-        yield rows_at_null(objective, strengths, residual, slope)
+    if start is null:  # which often ends a lasso
+        yield _found_at_null(objective, strengths, residual, slope)
     within = _sizes(slope) > strengths.kink[0]
     for _ in range(_ROUNDS):
         if within.size <= _NARROW or np.count_nonzero(within) > _SOME * within.size:
@@ -92,6 +89,16 @@ def _minimised(
         minimise_groups(matrix, slope[columns], objective.scale, runs, inside, goal)
     w[columns] = inside
     return _found(objective, strengths, w, null.b - mean @ inside)
+
+
+def _found_at_null(
+    objective: Objective, strengths: Strengths, residual: Array, slope: Array
+) -> Finding:
+    """The judgement of the null model, whose residuals and slopes these are."""
+    if slope.ndim > 1:
+        return rows_at_null(objective, strengths, residual, slope)
+    form = Separable(strengths.kink[0], strengths.l2[0])
+    return squares_at_null(objective, form, residual, slope)
 
 
 def _found(objective: Objective, strengths: Strengths, w: Array, b: Any) -> Finding:

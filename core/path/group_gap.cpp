@@ -1,4 +1,4 @@
-#include "path/row_gap.hpp"
+#include "path/group_gap.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,46 +10,48 @@ namespace {
 // Scaled points stay inside with rounding.
 constexpr double kInside = 1.0 - 1e-14;  // factor; safeguard
 
-struct Row {
+struct Group {
   double size;    // |w|
   double length;  // |gradient|
   double angle;   // 0.5 |w| times the squared distance of the directions of w and -gradient
 };
 
-MINIMAND_INLINE Row row_of(const double* slope, const double* w, std::size_t scores) {
+MINIMAND_INLINE Group group_of(const double* slope, const double* w, std::size_t count) {
   double size = 0.0, length = 0.0;
-  for (std::size_t c = 0; c < scores; ++c) {
+  for (std::size_t c = 0; c < count; ++c) {
     size += w[c] * w[c];
     length += slope[c] * slope[c];
   }
   size = std::sqrt(size);
   length = std::sqrt(length);
   double apart = 0.0;
-  for (std::size_t c = 0; c < scores; ++c) {
+  for (std::size_t c = 0; c < count; ++c) {
     const double own = (size > 0.0 ? w[c] / size : 0.0) + (length > 0.0 ? slope[c] / length : 0.0);
     apart += own * own;
   }
   return {size, length, 0.5 * size * apart};
 }
 
-struct Rows {
+struct Groups {
   double residual_square;
   std::span<const double> slope;
   std::span<const double> w;
-  RowPenalties penalties;
+  GroupNorms penalties;
 
-  MINIMAND_INLINE Row row(std::size_t j) const {
-    const std::size_t begin = j * penalties.scores;
-    return row_of(slope.data() + begin, w.data() + begin, penalties.scores);
+  MINIMAND_INLINE std::size_t begin(std::size_t g) const {
+    return static_cast<std::size_t>(penalties.starts.data()[g]);
+  }
+  MINIMAND_INLINE Group group(std::size_t g) const {
+    return group_of(slope.data() + begin(g), w.data() + begin(g), begin(g + 1) - begin(g));
   }
 
   /// The largest s <= 1 with s |gradient| <= norm: where there is no l2, or wherever there is a
   /// norm.
   MINIMAND_INLINE double scale(bool only_without_l2) const {
     double least = 1.0;
-    for (std::size_t j = 0; j < penalties.norm.size(); ++j) {
-      const double norm = penalties.norm.data()[j], length = row(j).length;
-      const bool limits = only_without_l2 ? !(penalties.l2.data()[j] > 0.0) : norm > 0.0;
+    for (std::size_t g = 0; g < penalties.norm.size(); ++g) {
+      const double norm = penalties.norm.data()[g], length = group(g).length;
+      const bool limits = only_without_l2 ? !(penalties.l2.data()[g] > 0.0) : norm > 0.0;
       if (limits && length > norm) least = std::min(least, norm / length * kInside);
     }
     return least;
@@ -57,9 +59,9 @@ struct Rows {
 
   MINIMAND_INLINE double gap(double s) const {
     double total = 0.5 * (1.0 - s) * (1.0 - s) * residual_square;
-    for (std::size_t j = 0; j < penalties.norm.size(); ++j) {
-      const double norm = penalties.norm.data()[j], l2 = penalties.l2.data()[j];
-      const auto [size, length, angle] = row(j);
+    for (std::size_t g = 0; g < penalties.norm.size(); ++g) {
+      const double norm = penalties.norm.data()[g], l2 = penalties.l2.data()[g];
+      const auto [size, length, angle] = group(g);
       const double reach = s * length;
       const bool outside = reach > norm;
       if (outside && !(l2 > 0.0)) return std::numeric_limits<double>::infinity();
@@ -67,7 +69,7 @@ struct Rows {
       if (!(l2 > 0.0)) continue;
       const double share = outside ? s * (1.0 - norm / reach) : 0.0;
       double missing = 0.0;
-      for (std::size_t i = j * penalties.scores; i < (j + 1) * penalties.scores; ++i) {
+      for (std::size_t i = begin(g); i < begin(g + 1); ++i) {
         const double rest = share * slope.data()[i] + l2 * w.data()[i];
         missing += rest * rest;
       }
@@ -78,9 +80,9 @@ struct Rows {
 
   MINIMAND_INLINE double price() const {
     double total = 0.0;
-    for (std::size_t j = 0; j < penalties.norm.size(); ++j) {
-      const double size = row(j).size;
-      total += (penalties.norm.data()[j] + 0.5 * penalties.l2.data()[j] * size) * size;
+    for (std::size_t g = 0; g < penalties.norm.size(); ++g) {
+      const double size = group(g).size;
+      total += (penalties.norm.data()[g] + 0.5 * penalties.l2.data()[g] * size) * size;
     }
     return total;
   }
@@ -88,16 +90,16 @@ struct Rows {
 
 }  // namespace
 
-MINIMAND_CLONES SquaredModel gap_of_rows(double residual_square, std::span<const double> slope,
-                                         std::span<const double> w, RowPenalties penalties) {
-  const Rows rows{residual_square, slope, w, penalties};
-  const double needed = rows.scale(true), boxed = rows.scale(false);
-  SquaredGap best{rows.gap(needed), needed};
+MINIMAND_CLONES SquaredModel gap_of_groups(double residual_square, std::span<const double> slope,
+                                           std::span<const double> w, GroupNorms penalties) {
+  const Groups groups{residual_square, slope, w, penalties};
+  const double needed = groups.scale(true), boxed = groups.scale(false);
+  SquaredGap best{groups.gap(needed), needed};
   if (boxed < needed) {
-    const double other = rows.gap(boxed);
+    const double other = groups.gap(boxed);
     if (other < best.gap) best = {other, boxed};
   }
-  return {best, rows.price()};
+  return {best, groups.price()};
 }
 
 }  // namespace minimand
