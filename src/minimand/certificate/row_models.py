@@ -75,8 +75,7 @@ def rows_at(objective: Objective, strengths: Strengths, w: Array) -> Finding:
         z += shift
         r = z - objective.y
     weighted = mass[:, None] * r
-    mean, size = weighted.sum(axis=0), np.abs(weighted).sum(axis=0)
-    if objective.intercept and not is_balanced(mean, size):
+    if objective.intercept and not is_balanced(mass @ r, mass @ np.abs(r)):
         return judge(objective, Point(w, shift, z))  # the residuals are no valid dual point
     slope = objective.design.rmatvec(weighted)
     objective.meter.passes += 2.0
