@@ -90,9 +90,8 @@ def _share_sums(task: CrossValidation, objective: Objective) -> bool:
     estimator = task.estimator
     if task.alone or not isinstance(estimator, Regressor) or estimator.features is not None:
         return False
-    if (
-        objective.n_scores > 1
-        and Strengths.of([objective.bound(task.settings.penalty, 1.0)]) is None
-    ):
-        return False  # such models are solved on the rows
+    if objective.n_scores > 1:
+        penalty = objective.bound(task.settings.penalty, 1.0)
+        if objective.design.sparse or Strengths.of([penalty]) is None:
+            return False  # such models are solved on the rows
     return FoldSums.serve(objective, estimator.solver, task.folds)
