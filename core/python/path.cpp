@@ -1,4 +1,5 @@
 #include "path/gap.hpp"
+#include "path/group_gap.hpp"
 #include "path/on_curves.hpp"
 #include "path/on_gram.hpp"
 #include "python/arrays.hpp"
@@ -99,6 +100,52 @@ std::tuple<double, double, double> gap_of_squares(double square, const Array& sl
   return {found.gap, found.scale, penalty};
 }
 
+/// The same for many models, a row of slopes, w, l1 and l2 each: gaps, scales and penalties.
+void gaps_of_squares(const Array& squares, const Array& slopes, const Array& w, const Array& l1,
+                     const Array& l2, const MutableArray& found) {
+  const auto square = vector<double>(squares, "squares");
+  const std::size_t rows = square.size(), size = rows == 0 ? 0 : slopes.size() / rows;
+  const auto slope = grid<const double>(slopes, "slopes", rows, size);
+  const auto value = grid<const double>(w, "w", rows, size);
+  const auto kink = grid<const double>(l1, "l1", rows, size);
+  const auto bend = grid<const double>(l2, "l2", rows, size);
+  const auto out = grid<double>(found, "found", 3, rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto row = [&](std::span<const double> all) { return all.subspan(i * size, size); };
+    const auto [gap, charge] =
+        minimand::gap_of_squares(square[i], row(slope), row(value), {row(kink), row(bend)});
+    out[i] = gap.gap;
+    out[rows + i] = gap.scale;
+    out[2 * rows + i] = charge;
+  }
+}
+
+/// The same for norms of groups, which are runs of the numbers of a model.
+void gaps_of_groups(const Array& squares, const Array& slopes, const Array& w, const Array& starts,
+                    const Array& norm, const Array& l2, const MutableArray& found) {
+  const auto square = vector<double>(squares, "squares");
+  const std::size_t rows = square.size(), size = rows == 0 ? 0 : slopes.size() / rows;
+  const auto slope = grid<const double>(slopes, "slopes", rows, size);
+  const auto value = grid<const double>(w, "w", rows, size);
+  const auto firsts = vector<std::int64_t>(starts, "starts");
+  bool rising =
+      !firsts.empty() && firsts.front() == 0 && firsts.back() == static_cast<std::int64_t>(size);
+  for (std::size_t g = 1; rising && g < firsts.size(); ++g) rising = firsts[g - 1] <= firsts[g];
+  if (rows > 0 && !rising) value_problem("starts must rise from 0 to the length of a model");
+  const std::size_t groups = firsts.empty() ? 0 : firsts.size() - 1;
+  const auto kink = grid<const double>(norm, "norm", rows, groups);
+  const auto bend = grid<const double>(l2, "l2", rows, groups);
+  const auto out = grid<double>(found, "found", 3, rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto [gap, charge] =
+        gap_of_groups(square[i], slope.subspan(i * size, size), value.subspan(i * size, size),
+                      {firsts, kink.subspan(i * groups, groups), bend.subspan(i * groups, groups)});
+    out[i] = gap.gap;
+    out[rows + i] = gap.scale;
+    out[2 * rows + i] = charge;
+  }
+}
+
 }  // namespace
 
 void bind_path(nb::module_& m) {
@@ -128,6 +175,13 @@ void bind_path(nb::module_& m) {
   m.def("gap_of_squares", &gap_of_squares, arg("square"), arg("slope"), arg("w"), arg("l1"),
         arg("l2"),
         "(gap, scale of the residuals as dual point, penalty) of a model of the squared loss.");
+  m.def("gaps_of_squares", &gaps_of_squares, arg("squares"), arg("slopes"), arg("w"), arg("l1"),
+        arg("l2"), arg("found").noconvert(),
+        "The same for many models, a row of slopes, w, l1 and l2 each, as the columns of found.");
+  m.def("gaps_of_groups", &gaps_of_groups, arg("squares"), arg("slopes"), arg("w"), arg("starts"),
+        arg("norm"), arg("l2"), arg("found").noconvert(),
+        "The same for norms of groups, which are runs of the numbers of a model, with their "
+        "squares.");
 }
 
 }  // namespace minimand::python

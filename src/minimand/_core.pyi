@@ -624,6 +624,18 @@ def drawn_on(before: _Vector, last: _Vector, ahead: float) -> _Vector: ...
 def gap_of_squares(
     square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
 ) -> tuple[float, float, float]: ...
+def gaps_of_squares(
+    squares: _Vector, slopes: _Vector, w: _Vector, l1: _Vector, l2: _Vector, found: _Vector
+) -> None: ...
+def gaps_of_groups(
+    squares: _Vector,
+    slopes: _Vector,
+    w: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l2: _Vector,
+    found: _Vector,
+) -> None: ...
 
 # Interior points. Risers are (base, side, knot, bend, height, where, weight, share, dual, primal).
 _Risers = tuple[

@@ -74,6 +74,45 @@ def test_findings_are_judgements(n, d, penalty, alpha, intercept, weighted, leve
         )
 
 
+GROUPS = {
+    "runs": mm.GroupL2([0, 0, 0, 1, 1, 2]),
+    "mixed": mm.GroupL2([2, 0, 1, 0, 1, 2], weights=[1.0, 0.5, 2.0]),
+    "squares": mm.GroupL2([0, 1, 0, 1, 2, 2]) + 0.2 * mm.L2(),
+    "no norm": mm.GroupL2([0, 1, 0, 1, 2, 2], weights=[1.0, 0.0, 1.0]) + 0.2 * mm.L2(),
+    "with l1": mm.SparseGroup([0, 0, 0, 1, 1, 2]),
+    "uneven": mm.GroupL2([0, 0, 0, 1, 1, 2]) + mm.L2(weights=np.arange(1.0, 7.0)),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    penalty=st.sampled_from(sorted(GROUPS)),
+    alpha=st.sampled_from([1e-3, 0.1, 1.0]),
+    intercept=st.booleans(),
+    weighted=st.booleans(),
+    seed=st.integers(0, 2**16),
+)
+def test_models_under_norms_of_groups_are_judged_at_once(penalty, alpha, intercept, weighted, seed):
+    rng = np.random.default_rng(seed)
+    base = problem(rng, 20, 6, GROUPS[penalty], alpha, intercept, weighted)
+    near = mm.solvers.solve(base).w
+    coefs = near + rng.choice([0.0, 1e-6, 1e-2], size=(5, 1)) * rng.normal(size=(5, 6))
+    problems = [replace(base) for _ in coefs]
+    models, alone = Models(base, coefs, np.zeros(5)), Models(base, coefs, np.zeros(5))
+    models.charge([each.penalty for each in problems])
+    for i, each in enumerate(problems):
+        found, expected = models.finding(i, each), alone.finding(i, each)
+        at_once = penalty not in ("with l1", "uneven")
+        assert isinstance(found, SquaresFinding) == at_once
+        room = 10 * expected.rounding(base) + 1e-11 * base.scale
+        assert found.primal == pytest.approx(expected.primal, rel=1e-12, abs=room)
+        # The residuals alone may prove less than all that a judgement tries, never more.
+        assert found.gap >= expected.gap - room
+        assert found.gap == pytest.approx(expected.gap, rel=1e-6, abs=room)
+        again = judge(base, models.points[i], [found.dual.theta], raw=False)
+        assert again.gap <= found.gap * (1 + 1e-6) + room
+
+
 def test_the_sums_are_enough_for_a_usual_model():
     base = problem(np.random.default_rng(0), 50, 5, L1(), 0.1, True, False, level=1e6)
     coefs = np.repeat(mm.solvers.solve(base).w[None], 8, axis=0)

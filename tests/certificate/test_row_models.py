@@ -11,8 +11,9 @@ from scipy import sparse
 import minimand as mm
 from minimand.certificate import judge
 from minimand.certificate.least_squares import SquaresFinding
-from minimand.certificate.row_models import row_findings
+from minimand.certificate.row_models import row_findings, rows_at, rows_at_null
 from minimand.estimators.prepare import posed
+from minimand.penalties import Strengths
 from minimand.solvers import Control
 
 PENALTIES = {
@@ -74,9 +75,54 @@ def test_findings_are_judgements(penalty, alpha, intercept, weighted, kind, seed
         np.testing.assert_allclose(one.slope, alone.slope, atol=1e-10 * (1 + scale))
         np.testing.assert_allclose(one.dual.theta, alone.dual.theta, atol=1e-9 * (1 + scale))
         np.testing.assert_allclose(one.dual.slope, alone.dual.slope, atol=1e-9 * (1 + scale))
+        if not isinstance(one, SquaresFinding):
+            continue  # a judgement, which may rest on a repaired dual point
         # The dual point itself proves the gap, by the formulas of loss and penalty.
         again = judge(problem, one.point, known=[one.dual._replace(value=np.inf)], raw=False)
         assert again.gap <= one.gap * (1 + 1e-7) + 1e-11 * scale
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    penalty=st.sampled_from(["rows", "net", "faint", "weights", "some without a norm"]),
+    alpha=st.sampled_from([1e-4, 0.03, 0.5, 10.0]),
+    intercept=st.booleans(),
+    weighted=st.booleans(),
+    kind=st.sampled_from(["dense", "csr"]),
+    noise=st.sampled_from([0.0, 1e-6, 1.0, 1e160]),
+    seed=st.integers(0, 2**16),
+)
+def test_one_model_is_judged_as_several(penalty, alpha, intercept, weighted, kind, noise, seed):
+    problem = problem_of(seed, penalty, alpha, intercept, weighted, kind)
+    strengths = Strengths.of([problem.penalty])
+    w = mm.solvers.solve(problem).w
+    w = w + noise * np.random.default_rng(seed).normal(size=w.shape)
+    with np.errstate(all="ignore"):
+        one = rows_at(problem, strengths, w)
+        [same] = row_findings(problem, [problem], w[None])
+    scale = max(problem.scale, same.primal)
+    for name in ("primal", "gap"):
+        found, expected = getattr(one, name), getattr(same, name)
+        assert found == pytest.approx(expected, rel=1e-7, abs=1e-11 * scale, nan_ok=True)
+    if noise < 1:
+        np.testing.assert_allclose(one.point.b, same.point.b, atol=1e-11 * (1 + scale))
+        np.testing.assert_allclose(one.dual.theta, same.dual.theta, atol=1e-9 * (1 + scale))
+        np.testing.assert_allclose(one.dual.slope, same.dual.slope, atol=1e-9 * (1 + scale))
+        assert one.sizes(problem) == pytest.approx(same.sizes(problem), rel=1e-9)
+
+
+def test_the_null_model_is_judged_without_a_pass():
+    problem = problem_of(5, "net", 0.1, True, True)
+    strengths, null = Strengths.of([problem.penalty]), problem.null
+    residual = null.z - problem.y
+    passes = problem.meter.passes
+    found = rows_at_null(problem, strengths, residual, problem.design.rmatvec(
+        problem.mass[:, None] * residual))  # fmt: skip
+    assert problem.meter.passes == passes
+    same = rows_at(problem, strengths, null.w)
+    assert found.primal == pytest.approx(same.primal)
+    assert found.gap == pytest.approx(min(same.gap, problem.scale))
+    np.testing.assert_allclose(found.dual.theta, same.dual.theta, atol=1e-12)
 
 
 @pytest.mark.parametrize("penalty", ["rows", "net", "weights", "some without a norm"])

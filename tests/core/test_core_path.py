@@ -193,3 +193,83 @@ def test_columns_that_nearly_agree_are_settled(seed):
     assert path.solve(G, q, square, alphas, l1, l2, coefs, 0, False, target, 50) == len(alphas)
     for row in range(len(alphas)):
         assert gap_on_rows(X, y, coefs[row], l1[row], l2[row]) <= 1.1 * target + 1e-13 * square
+
+
+def groups_instance(rng, sizes, ridge):
+    """Slopes that some groups exceed, coefficients that are often zero, and penalties."""
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    label = np.repeat(np.arange(len(sizes)), sizes)
+    w = rng.normal(size=label.size) * (rng.random(len(sizes)) < 0.6)[label]
+    norm = rng.uniform(0.1, 1.5, len(sizes))
+    l2 = ridge * rng.uniform(0.1, 1.0, len(sizes)) * (rng.random(len(sizes)) < 0.7)
+    return starts, label, w, norm, l2
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6),
+    ridge=st.sampled_from([0.0, 1e-6, 1.0]),
+    seed=st.integers(0, 2**16),
+)
+def test_gaps_of_groups_are_the_formula(sizes, ridge, seed):
+    """The least of primal minus dual over scales of the residuals, group by group."""
+    rng = np.random.default_rng(seed)
+    starts, label, w, norm, l2 = groups_instance(rng, sizes, ridge)
+    X, y = rng.normal(size=(30, label.size)), rng.normal(size=30)
+    r = X @ w - y
+    slope = X.T @ r / 30
+
+    def lengths(v):
+        return np.sqrt(np.bincount(label, v * v))
+
+    size, reach = lengths(w), lengths(slope)
+    primal = 0.5 * (r @ r) / 30 + (norm * size + 0.5 * l2 * size**2).sum()
+    least = np.inf
+    for s in [1.0, *(norm / reach)]:
+        excess = np.maximum(s * reach - norm, 0.0)
+        if s <= 1 and not (excess > 1e-12 * norm)[l2 == 0].any():
+            conjugate = (excess[l2 > 0] ** 2 / (2 * l2[l2 > 0])).sum()
+            least = min(least, primal + (s * s * (r @ r) / 2 + s * (r @ y)) / 30 + conjugate)
+    found = np.empty((3, 2))
+    rows = [np.stack([part, part]) for part in (slope, w)]
+    penalties = [np.stack([part, part]) for part in (norm, l2)]
+    _core.gaps_of_groups(np.full(2, r @ r / 30), *rows, starts, *penalties, found)
+    gaps, scales, prices = found
+    assert gaps[0] == gaps[1]
+    # Only two of the scales are tried: the largest, and the one that needs no squares.
+    assert gaps[0] >= least - 1e-11
+    assert prices[0] == pytest.approx((norm * size + 0.5 * l2 * size**2).sum())
+    s = scales[0]
+    excess = np.maximum(s * reach - norm, 0.0)
+    conjugate = (excess[l2 > 0] ** 2 / (2 * l2[l2 > 0])).sum()
+    value = primal + (s * s * (r @ r) / 2 + s * (r @ y)) / 30 + conjugate
+    assert gaps[0] == pytest.approx(value, rel=1e-9, abs=1e-11)
+
+
+@settings(max_examples=20, deadline=None)
+@given(m=st.integers(1, 6), ridge=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 2**16))
+def test_gaps_of_many_are_those_of_each_and_of_groups_of_one(m, ridge, seed):
+    rng = np.random.default_rng(seed)
+    squares, slopes, w = rng.uniform(1, 2, 5), rng.normal(size=(5, m)), rng.normal(size=(5, m))
+    l1, l2 = rng.uniform(0.1, 2.0, (5, m)), ridge * rng.uniform(0.5, 1.0, (5, m))
+    many, groups = np.empty((3, 5)), np.empty((3, 5))
+    _core.gaps_of_squares(squares, slopes, w, l1, l2, many)
+    _core.gaps_of_groups(squares, slopes, w, np.arange(m + 1), l1, l2, groups)
+    for i in range(5):
+        one = _core.gap_of_squares(squares[i], slopes[i], w[i], l1[i], l2[i])
+        np.testing.assert_array_equal(many[:, i], one)
+    np.testing.assert_allclose(groups, many, rtol=1e-10)
+
+
+def test_groups_that_are_no_runs_are_refused():
+    ones = np.ones((2, 3))
+    for starts in ([0, 2], [0, 2, 1, 3], [1, 3], []):
+        groups = np.ones((2, max(len(starts) - 1, 0)))
+        with pytest.raises(ValueError, match="starts must rise from 0"):
+            _core.gaps_of_groups(
+                np.ones(2), ones, ones, np.array(starts, np.int64), groups, groups, np.empty((3, 2))
+            )
+    nan = np.full((1, 3), np.nan)
+    found, one = np.empty((3, 1)), np.ones((1, 1))
+    _core.gaps_of_groups(np.ones(1), nan, ones[:1], np.array([0, 3]), one, one, found)
+    assert not found[0, 0] <= 1e300

@@ -70,8 +70,11 @@ def test_columns_that_stay_inside_are_not_looked_at():
 
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_a_remembered_gram_is_the_gram(centred, kind):
+@pytest.mark.parametrize("reserved", [0, 1 << 28])
+def test_a_remembered_gram_is_the_gram(centred, kind, reserved, monkeypatch):
     from scipy import sparse
+
+    monkeypatch.setattr("minimand.problem.path_gram._RESERVED", reserved)
 
     rng = np.random.default_rng(1)
     X = rng.standard_normal((25, 700)) + 3.0

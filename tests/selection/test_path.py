@@ -10,6 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
 import minimand as mm
+from minimand.estimators.prepare import posed_for_path
+from minimand.selection.path import penalties_of
 
 
 def awkward(n=60, d=40, seed=0):
@@ -255,3 +257,31 @@ def test_a_start_that_leads_nowhere_is_given_up():
     y = X @ rng.standard_normal(d) + rng.standard_normal(n)
     path = mm.path(mm.Regressor(mm.Quantile(0.1), "l1"), X, y, alphas=100)
     assert max(certificate.relative for certificate in path.certificates) <= 1e-6
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        mm.L1(weights=np.arange(1.0, 7.0)),
+        0.3 * mm.L1() + 0.7 * mm.L2(),
+        mm.L1() + mm.Box(-0.2, 0.3),
+        mm.L1Ball(1.5),
+        mm.MCP(),
+        mm.SCAD(),
+        mm.GroupL2([0, 0, 1, 1, 2, 2]) + 0.1 * mm.L2(),
+        mm.SparseGroup([0, 0, 1, 1, 2, 2]),
+        mm.GroupL2([0, 0, 1, 1, 2, 2], squared=True),
+    ],
+    ids=repr,
+)
+def test_the_penalty_of_every_alpha_is_the_bound_one(penalty):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 6)), rng.standard_normal(30)
+    _, problem = posed_for_path(mm.Regressor("squared", penalty), X, y, None, None)
+    [objective] = problem.objectives
+    at = penalties_of(problem.coded.settings, objective)
+    for alpha in (0.0, 0.02, 3.0):
+        found, expected = at(objective, alpha).penalty, penalty.bind(6, alpha)
+        assert type(found) is type(expected)
+        for w in (0.1 * rng.standard_normal(6), np.zeros(6), np.full(6, 2.0)):
+            assert found.value(w) == pytest.approx(expected.value(w), rel=1e-14)

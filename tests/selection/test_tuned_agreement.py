@@ -8,8 +8,11 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 
 import minimand as mm
-from minimand.selection.samples import Samples
+from minimand.estimators.prepare import posed_for_path
+from minimand.selection.fold_sums import FoldSums
+from minimand.selection.samples import Samples, folds_of
 from minimand.selection.scores import check_scoring, with_offset
+from minimand.solvers import Control
 
 RNG = np.random.default_rng(7)
 N = 90
@@ -24,12 +27,21 @@ WEIGHTS = RNG.integers(1, 4, N).astype(float)
 OFFSET = 0.3 * RNG.standard_normal(N)
 GROUPS = np.repeat(np.arange(30), 3)
 TIGHT = {"tol": 1e-11}
+TWO = np.column_stack([Y, 0.5 * SIGNAL - X[:, 6] + RNG.standard_normal(N)])
 
 CASES = {
     "lasso": (mm.Regressor("squared", "l1", **TIGHT), Y),
     "ridge": (mm.Regressor("squared", "l2", **TIGHT), Y),
     "elastic net": (mm.Regressor("squared", 0.5 * mm.L1() + 0.5 * mm.L2(), **TIGHT), Y),
     "without intercept": (mm.Regressor("squared", "l1", intercept=False, **TIGHT), Y),
+    "rows": (mm.Regressor("squared", mm.L21(), **TIGHT), TWO),
+    "rows with squares": (mm.Regressor("squared", mm.L21() + 0.4 * mm.L2(), **TIGHT), TWO),
+    "rows with weights, no intercept": (
+        mm.Regressor("squared", mm.L21(np.linspace(0.5, 2.0, 12)), intercept=False, **TIGHT),
+        TWO,
+    ),
+    "rows with l1": (mm.Regressor("squared", mm.L21() + 0.3 * mm.L1(), **TIGHT), TWO),
+    "groups": (mm.Regressor("squared", mm.GroupL2(np.arange(12) // 3), **TIGHT), Y),
     "huber": (mm.Regressor("huber", "l1", **TIGHT), Y),
     "poisson": (mm.Regressor("poisson", "l2", **TIGHT), COUNTS),
     "L1 logistic": (mm.Classifier("logistic", "l1", **TIGHT), LABELS),
@@ -121,7 +133,7 @@ def test_grid_search_on_the_same_folds(name, scoring):
     assert tuned.score(X, y) == pytest.approx(search.score(X, y))
 
 
-@pytest.mark.parametrize("name", ["lasso", "ridge", "poisson", "L1 logistic"])
+@pytest.mark.parametrize("name", ["lasso", "ridge", "rows with squares", "poisson", "L1 logistic"])
 def test_weight_k_is_k_copies_in_the_same_fold(name):
     estimator, y = CASES[name]
     weight = RNG.integers(0, 3, N).astype(float)
@@ -141,7 +153,7 @@ def test_weight_k_is_k_copies_in_the_same_fold(name):
 
 
 @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, np.asfortranarray])
-@pytest.mark.parametrize("name", ["lasso", "L2 logistic"])
+@pytest.mark.parametrize("name", ["lasso", "rows", "L2 logistic"])
 def test_every_kind_of_matrix_gives_the_same(make, name):
     estimator, y = CASES[name]
     plain = mm.Tuned(estimator, alphas=5).fit(X, y)
@@ -196,3 +208,66 @@ def test_features_are_fitted_on_each_training_part():
     np.testing.assert_allclose(
         tuned.cv_results_["mean_test_score"], expected.mean(axis=0), rtol=1e-7
     )
+
+
+@pytest.mark.parametrize("name", ["lasso", "elastic net", "rows", "rows with squares"])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_folds_in_arrays_are_those_of_single_models(name, far, monkeypatch):
+    """Far from zero, sums have fewer digits than the tolerance, and the rows are asked."""
+    estimator, y = CASES[name]
+    data = X + far
+    fast = mm.Tuned(estimator, alphas=7, cv=4, refit=False).fit(data, y, WEIGHTS)
+    monkeypatch.setattr(FoldSums, "models", lambda *_: None)
+    slow = mm.Tuned(estimator, alphas=7, cv=4, refit=False).fit(data, y, WEIGHTS)
+    for column in ("mean_test_score", "std_test_score", "mean_n_nonzero"):
+        ours, theirs = fast.cv_results_[column], slow.cv_results_[column]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+    least = 1e-9 if far else 1e-11  # what rounding leaves, and tol
+    assert (fast.cv_results_["max_relative_gap"] <= least).all()
+    assert fast.alpha_ == slow.alpha_
+
+
+def fold_sums_of(estimator, y, alphas):
+    samples = Samples(X, y)
+    _, problem = posed_for_path(estimator, X, y, None, None)
+    folds = folds_of(3, estimator, samples, None)
+    sums = FoldSums(problem.coded.settings, problem.objectives[0], samples, folds)
+    return sums, sums.models(0, np.asarray(alphas), Control(tol=1e-6))
+
+
+@pytest.mark.parametrize(
+    "name", ["lasso", "elastic net", "rows", "rows with weights, no intercept"]
+)
+def test_models_of_a_fold_are_optimal_on_its_rows(name):
+    """By the referee on the rows themselves, which knows nothing of sums."""
+    estimator, y = CASES[name]
+    alphas = [0.3, 0.1, 0.01]
+    _, found = fold_sums_of(estimator, y, alphas)
+    train = folds_of(3, estimator, Samples(X, y), None)[0].train
+    for w, b, relative, alpha in zip(found.coefs, found.shifts, found.relative, alphas):
+        model = clone(estimator).set_params(alpha=alpha).fit(X[train], y[train])
+        model.coef_, model.intercept_ = w.T, b
+        exact = mm.certify(model, X[train], y[train])
+        assert exact.relative <= relative + 1e-13 <= 1e-6
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [mm.L2(), mm.MCP(), mm.L1() + mm.NonNegative(), mm.L21(by="output"), mm.L21(squared=True)],
+    ids=repr,
+)
+def test_other_penalties_are_no_sums_of_arrays(penalty):
+    estimator = mm.Regressor("squared", penalty)
+    y = TWO if isinstance(penalty, mm.L21) else Y
+    assert fold_sums_of(estimator, y, [0.3, 0.1])[1] is None
+
+
+def test_weights_of_outputs_are_no_plain_sums():
+    estimator = mm.Regressor(mm.OverScores("squared", weights=[1.0, 3.0]), mm.L21(), **TIGHT)
+    tuned = mm.Tuned(estimator, alphas=5, cv=3).fit(X, TWO)
+    folds = list(KFold(3).split(X))
+    for k, (train, test) in enumerate(folds):
+        for alpha, score in zip(tuned.alphas_, tuned.cv_results_[f"split{k}_test_score"]):
+            model = clone(estimator).set_params(alpha=alpha).fit(X[train], TWO[train])
+            off = model.decision_function(X[test]) - TWO[test]
+            assert score == pytest.approx(-0.5 * np.mean(off**2 @ [1.0, 3.0]), rel=2e-5)

@@ -49,6 +49,13 @@ class Runs:
         l1, l2 = (part.reshape(-1, 1)[order] for part in (form.l1, form.l2))
         return cls(order, starts, form.norm[label[order][firsts]], l1, l2)
 
+    @classmethod
+    def of_rows(cls, norm: Array, l2: Array, scores: int) -> Runs:
+        """Every row of so many numbers a group, with one factor of its squares."""
+        squares = np.repeat(l2[:, None], scores, axis=1)
+        rows = np.arange(len(norm) + 1)
+        return cls(rows[:-1], rows, norm, np.zeros_like(squares), squares)
+
     @property
     def scores(self) -> int:
         """Numbers in a row."""

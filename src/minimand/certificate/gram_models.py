@@ -15,6 +15,10 @@ A = ρₜ + Σ|wⱼ|ρⱼ.
 Slopes are enlarged by what they may be off before the dual point is scaled into its domain. Then
 the gap gets 3(E² + 2AD): at most two thirds for Σ|wⱼ|·2·(what slope j is off), the rest for
 mean r² in P and for rounding here. An intercept that is off by β from the best one adds ½β².
+
+With several outputs under a norm for every row of W, the same holds of lengths in place of sizes:
+‖wⱼ‖ of the rows, and eₜ, ρₜ and β over the outputs. The slopes of row j are off by a vector no
+longer than eⱼE, since Σⱼ‖wⱼ‖eⱼ bounds the length of (Σⱼ|wⱼc|eⱼ)c; mean ‖r‖² is off by at most E².
 """
 
 from __future__ import annotations
@@ -22,17 +26,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _core
 from .._base.threads import one_blas_thread
 from .._base.typing import Array
+from ..penalties import Strengths
+from ..penalties.partition import divided
 from ..problem.condensed import Sums
 from ..problem.objective import EPS, Objective
 from ..problem.point import LatePoint, Later
+from .charges import Charges, charged
 from .finding import Certificate, Dual, Finding
 from .referee import slack
+from .row_models import is_squared, lengths
 
 _CHANGED = 1e-6  # share of mean r² by which the data must have been changed; safeguard
 
@@ -64,79 +73,113 @@ class GramFinding(Finding):
         return super().certificate(objective, iterations, seconds).awaiting(self.multipliers)
 
 
+class Judged(NamedTuple):
+    """What the sums tell of models along the first axis; gaps include the charges."""
+
+    slopes: Array
+    squares: Array  # mean ‖r‖²
+    charges: Array
+    gaps: Array
+    scales: Array  # of the residuals as dual points
+    prices: Array  # Ω(w)
+    shifts: Array  # the best intercepts
+
+
 class GramModels:
-    """Models of one data set under the squared loss, judged from sums over its rows."""
+    """Models of one data set under the squared loss, judged from sums over its rows.
+
+    The rows may be some of those of ``base``.
+    """
 
     def __init__(self, base: Objective, sums: Sums) -> None:
         d, central = base.n_features, sums.central
         mean = sums.centre + sums.first / sums.weight
+        several = (-1,) if base.n_scores == 1 else (-1, base.n_scores)
         self._base = base
         self.gram = np.ascontiguousarray(central[:d, :d])
-        self.linear, self.square = -central[:d, d], float(central[d, d])
-        self._mean, self._target = mean[:d], float(mean[d])
-        self._errors = np.sqrt(sums.noise / sums.weight)  # e, that of t last
+        self.linear = np.ascontiguousarray(-central[:d, d:]).reshape(several)
+        self.square = float(np.trace(central[d:, d:]))
+        self._mean, self._target = mean[:d], mean[d:]
+        self._errors = _with_targets(np.sqrt(sums.noise / sums.weight), d)  # e
         self._hidden = sums.hidden  # the standard deviations that may be left of columns
-        spread = np.sqrt(np.maximum(np.diag(central), 0.0))
+        spread = _with_targets(np.sqrt(np.maximum(np.diag(central), 0.0)), d)
         self._spread = spread + np.append(self._hidden, 0.0)
         self._ulps = EPS * (base.n_samples + d + 16)  # as in `sums`
 
     def charges(self, coefs: Array) -> Array:
         """What the rounding of the sums may add to the gap of each model."""
-        size = np.abs(coefs)
-        total, lost, reach = self._sizes(size)
-        charge = 3.0 * (total**2 + 2.0 * reach * lost)
-        if self._base.intercept:
-            shift = self._ulps * (abs(self._target) + size @ np.abs(self._mean))
-            charge += 0.5 * shift**2
-        return charge
+        return self._charges(_sizes(coefs))
 
-    def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterator[Finding]:
-        """The referee's result for each row of coefficients, on its problem."""
-        size = np.abs(coefs)
-        total, lost, reach = self._sizes(size)
-        with one_blas_thread():
-            slopes = coefs @ self.gram + self.linear
-        squares = np.maximum(self.square + (coefs * (slopes + self.linear)).sum(axis=1), 0.0)
+    def judged(self, strengths: Strengths, coefs: Array) -> Judged:
+        """All models at once, each under its penalty."""
+        size = _sizes(coefs)
+        total, lost, reach = self._reaches(size)
+        slopes = self._products(coefs) + self.linear
+        inner = (coefs * (slopes + self.linear)).reshape(len(coefs), -1).sum(axis=1)
+        squares = np.maximum(self.square + inner, 0.0)
         off = np.multiply.outer(total, self._errors[:-1])
         if self._hidden.any():
             off += np.multiply.outer(reach, self._hidden)
             off += np.multiply.outer(lost, self._spread[:-1])
-        wide = slopes + np.copysign(off, slopes)
-        most = squares + total**2 + 2.0 * reach * lost
-        charges = self.charges(coefs)
-        shifts = self._target - coefs @ self._mean if self._base.intercept else np.zeros(len(coefs))
-        for i, problem in enumerate(problems):
-            form = problem.penalty.sum_over_features
-            assert form is not None
-            gap, s, price = _core.gap_of_squares(
-                float(most[i]), wide[i], coefs[i], form.l1, form.l2
-            )
-            primal, charge = 0.5 * float(squares[i]) + price, float(charges[i])
-            z = self._scores(coefs[i], float(shifts[i]), float(squares[i]), charge)
+        most, charge = squares + total**2 + 2.0 * reach * lost, self._charges(size)
+        found = _gaps(strengths, coefs, _longer(slopes, off), most)
+        shifts = np.zeros((len(coefs), *self.linear.shape[1:]))
+        if self._base.intercept:
+            target = self._target if coefs.ndim == 3 else self._target[0]
+            shifts = target - np.tensordot(coefs, self._mean, (1, 0))
+        return Judged(slopes, squares, charge, found.gap + charge, found.s, found.price, shifts)
+
+    def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterator[Finding]:
+        """The referee's result for each row of coefficients, on its problem."""
+        strengths = Strengths.of([problem.penalty for problem in problems])
+        assert strengths is not None
+        all_models = self.judged(strengths, coefs)
+        one = coefs.ndim == 2
+        for w, slope, square, charge, gap, s, price, shift in zip(coefs, *all_models):
+            primal, b = 0.5 * float(square) + float(price), float(shift) if one else shift
+            z = self._scores(w, b, float(square), float(charge))
             yield GramFinding(
-                point=LatePoint(coefs[i], float(shifts[i]), z),  # type: ignore[arg-type]
+                point=LatePoint(w, b, z),  # type: ignore[arg-type]
                 primal=primal,
-                gap=gap + charge,
-                dual=Dual(np.empty(0), s * slopes[i], primal - gap - charge + slack(primal)),
-                slope=slopes[i],
-                square=float(squares[i]),
-                charge=charge,
+                gap=float(gap),
+                dual=Dual(np.empty(0), s * slope, primal - float(gap) + slack(primal)),
+                slope=slope,
+                square=float(square),
+                charge=float(charge),
                 multipliers=Later(lambda z=z, s=s: s * (z() - self._base.y)),  # type: ignore[misc]
             )
 
-    def _sizes(self, size: Array) -> tuple[Array, Array, Array]:
-        """E, D and A of models with these |w|."""
+    def _products(self, coefs: Array) -> Array:
+        """C w of every model."""
+        with one_blas_thread():
+            if coefs.ndim == 2:
+                return coefs @ self.gram
+            models, d, k = coefs.shape
+            beside = np.ascontiguousarray(np.moveaxis(coefs, 0, 1)).reshape(d, models * k)
+            found = (self.gram @ beside).reshape(d, models, k)
+        return np.ascontiguousarray(np.moveaxis(found, 1, 0))
+
+    def _reaches(self, size: Array) -> tuple[Array, Array, Array]:
+        """E, D and A of models with these ‖w‖."""
         total = self._errors[-1] + size @ self._errors[:-1]
         reach = self._spread[-1] + size @ self._spread[:-1]
         return total, size @ self._hidden, reach
 
-    def _scores(self, w: Array, b: float, square: float, charge: float) -> Later:
+    def _charges(self, size: Array) -> Array:
+        total, lost, reach = self._reaches(size)
+        charge: Array = 3.0 * (total**2 + 2.0 * reach * lost)
+        if self._base.intercept:
+            away = np.sqrt(self._target @ self._target) + size @ np.abs(self._mean)
+            charge += 0.5 * (self._ulps * away) ** 2
+        return charge
+
+    def _scores(self, w: Array, b: Any, square: float, charge: float) -> Later:
         """The scores of a model on the data, which must be the same then."""
         base = self._base
 
         def compute() -> Array:
             z = base.scores(w, b)
-            found = base.mean(np.square(z - base.y))
+            found = base.row_total_of(lambda z, y: np.square(z - y), z, base.y)
             if not abs(found - square) <= _CHANGED * square + 100.0 * charge:  # 100: safeguard
                 raise ValueError(
                     "X or y was changed after the models were fitted, so that their scores and "
@@ -145,3 +188,37 @@ class GramModels:
             return z
 
         return Later(compute)
+
+
+def is_summed(base: Objective) -> bool:
+    """Whether sums over the rows are all that the loss needs."""
+    return base.loss.quadratic and (base.n_scores == 1 or is_squared(base))
+
+
+def _with_targets(numbers: Array, d: int) -> Array:
+    """The numbers of d columns, and one for all targets: the length of theirs."""
+    return np.append(numbers[:d], np.sqrt(numbers[d:] @ numbers[d:]))
+
+
+def _sizes(coefs: Array) -> Array:
+    """|wⱼ|, or the lengths of the rows."""
+    return np.abs(coefs) if coefs.ndim == 2 else lengths(coefs)
+
+
+def _longer(slopes: Array, off: Array) -> Array:
+    """The slopes, each longer by so much, in their own directions."""
+    if slopes.ndim == 2:
+        return slopes + np.copysign(off, slopes)
+    length, even = lengths(slopes), 1.0 / np.sqrt(slopes.shape[2])
+    whole = np.broadcast_to(length[:, :, None], slopes.shape)
+    return slopes + off[:, :, None] * divided(slopes, whole, even)
+
+
+def _gaps(strengths: Strengths, coefs: Array, slopes: Array, squares: Array) -> Charges:
+    """Prices, gaps and scales of the residuals as dual points, without charges."""
+    if coefs.ndim == 3:
+        return charged(strengths, coefs, slopes, squares)
+    found = np.empty((3, len(coefs)))
+    _core.gaps_of_squares(squares, slopes, coefs, *strengths, found)
+    gaps, scales, prices = found
+    return Charges(prices, gaps, scales)

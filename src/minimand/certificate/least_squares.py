@@ -7,6 +7,7 @@ sums of r, |r|, r² and |r·z| are enough; where they are not, `judge` itself is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +20,10 @@ from .. import _core
 from .._base.threads import get_num_threads, one_blas_thread, one_core_thread
 from .._base.typing import Array
 from ..design import Design
-from ..penalties import Separable
+from ..penalties import BoundPenalty, Separable
+from ..penalties.strengths import in_groups
 from ..problem.objective import Objective, Point
+from .charges import charged_by_groups
 from .finding import Dual, Finding, is_balanced, slack
 from .referee import judge
 from .repair import rounding_of_slopes
@@ -126,10 +129,22 @@ def _bounded(
 ) -> SquaresFinding | None:
     """The gap with the residuals as dual point, scaled in place; None if θ = 0 may be better."""
     square = squares[0]
-    gap, s, charge = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
+    charges = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
+    return _scaled(problem, point, dual, squares, charges)
+
+
+def _scaled(
+    problem: Objective,
+    point: Point,
+    dual: Dual,
+    squares: list[float],
+    charges: tuple[float, float, float],
+) -> SquaresFinding | None:
+    """The same with the gap, the scale of the dual point, and what the penalty charges."""
+    gap, s, charge = charges
     if not gap <= problem.scale:
         return None
-    primal = 0.5 * square + charge
+    primal = 0.5 * squares[0] + charge
     theta, slope = dual[:2]
     if s != 1.0:
         theta *= s  # in place: another array costs more than this product
@@ -165,6 +180,7 @@ class Models:
         parts = _in_parts(objective, coefs, np.array(intercepts, dtype=float))
         self._asked: set[int] = set()
         self._intercept = objective.intercept
+        self._charges: list[tuple[float, float, float]] = []
         self._sums = np.concatenate([part.sums for part in parts])
         rows = [row for p in parts for row in zip(p.shifts.tolist(), p.scores)]
         self.points = [Point(w, *row) for w, row in zip(coefs, rows)]
@@ -181,6 +197,17 @@ class Models:
         gap, _, _ = _core.gap_of_squares(square, self.duals[i].slope, self.points[i].w, l1, l2)
         return gap
 
+    def charge(self, penalties: Sequence[BoundPenalty]) -> None:
+        """Compute all gaps at once, if these are the penalties, and norms of groups."""
+        groups = in_groups(penalties)
+        if groups is None:
+            return
+        coefs = np.stack([point.w for point in self.points])
+        slopes = np.stack([dual.slope for dual in self.duals])
+        found = charged_by_groups(groups, coefs, slopes, np.ascontiguousarray(self._sums[:, 2]))
+        if found is not None:
+            self._charges = [*zip(*(part.tolist() for part in (found.gap, found.s, found.price)))]
+
     def finding(self, i: int, problem: Objective) -> Finding:
         """The referee's result for one model as a solution of ``problem``, on the same data.
 
@@ -193,11 +220,14 @@ class Models:
         mean, size, *squares = self._sums[i].tolist()
         if problem.intercept and not is_balanced(mean, size):
             return judge(problem, self.points[i])  # the residuals are no valid dual point
-        form = problem.penalty.sum_over_features
-        if form is not None and not form.has_constraints:
-            found = _bounded(problem, form, self.points[i], self.duals[i], squares)
-            if found is not None:
-                return found
+        form, model = problem.penalty.sum_over_features, (self.points[i], self.duals[i])
+        found = None
+        if i < len(self._charges):
+            found = _scaled(problem, *model, squares, self._charges[i])
+        elif form is not None and not form.has_constraints:
+            found = _bounded(problem, form, *model, squares)
+        if found is not None:
+            return found
         return judge(problem, self.points[i], known=[self.duals[i]], raw=False)
 
 

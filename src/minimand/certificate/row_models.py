@@ -6,7 +6,7 @@ group without an l1 part: q is v, cut off at the length normⱼ, and
 
     normⱼ‖w‖ − q·w = (normⱼ − ‖q‖)‖w‖ + ½‖q‖‖w‖·‖w/‖w‖ − q/‖q‖‖²,   (v − q − l2ⱼw)²/2l2ⱼ.
 
-Every step is one NumPy call for all models.
+Every step is one call for all models.
 """
 
 from __future__ import annotations
@@ -18,30 +18,29 @@ import numpy as np
 
 from .._base.typing import Array, BoolArray
 from ..losses import Squared
-from ..penalties import Grouped
-from ..penalties.partition import divided
-from ..problem.objective import EPS, Objective, Point
-from .finding import Dual, Finding, slack
+from ..penalties import Strengths
+from ..problem.intercept import recentred
+from ..problem.objective import EPS, Objective, Point, dot
+from .charges import charged, is_moderate
+from .finding import Dual, Finding, is_balanced, slack
 from .least_squares import SquaresFinding, used_columns
+from .referee import judge
 from .smooth_models import smooth_findings
-
-_INSIDE = 1.0 - 1e-14  # factor; safeguard: scaled points stay inside with rounding
-_LONG, _SHORT = 1e150, 1e-150  # sizes whose squares would overflow or vanish; safeguard
 
 
 def row_findings(base: Objective, problems: Sequence[Objective], coefs: Array) -> Iterator[Finding]:
     """As `smooth_findings`, all models at once if loss and penalties allow it."""
-    form = _Rows.of(problems) if _is_squared(base) else None
-    if form is None or not _is_moderate(coefs):
+    strengths = Strengths.of([p.penalty for p in problems]) if is_squared(base) else None
+    if strengths is None or not is_moderate(coefs):
         yield from smooth_findings(base, problems, coefs)
         return
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         models = _Models.of(base, coefs)
-        charges = form.charges(coefs, models.slopes, models.squares)
+        charges = charged(strengths, coefs, models.slopes, models.squares)
     primals = 0.5 * models.squares + charges.price
     for i, problem in enumerate(problems):
         gap, s, primal = float(charges.gap[i]), float(charges.s[i]), float(primals[i])
-        if not (models.balanced[i] and gap <= base.scale and _is_moderate(models.slopes[i])):
+        if not (models.balanced[i] and gap <= base.scale and is_moderate(models.slopes[i])):
             yield from smooth_findings(base, [problem], coefs[i : i + 1])
             continue
         problem.meter.passes += 2.0 / len(coefs)
@@ -57,20 +56,71 @@ def row_findings(base: Objective, problems: Sequence[Objective], coefs: Array) -
             slope=slope,
             square=float(models.squares[i]),
             score_times=float(models.score_times[i]),
+            fresh=True,
         )
 
 
-def _is_squared(base: Objective) -> bool:
+def rows_at(objective: Objective, strengths: Strengths, w: Array) -> Finding:
+    """The result for one model, from its coefficients alone, with its best intercept."""
+    if not is_moderate(w):
+        return judge(objective, recentred(objective, objective.point(w, objective.no_shift)))
+    mass, shift = objective.mass, objective.no_shift
+    z = objective.design.matvec(w)
+    if objective.offset is not None:
+        z += objective.offset
+    r = z - objective.y
+    if objective.intercept:
+        shift = -(mass @ r)
+        shift -= mass @ (r + shift)  # for the digits of the first
+        z += shift
+        r = z - objective.y
+    weighted = mass[:, None] * r
+    if objective.intercept and not is_balanced(mass @ r, mass @ np.abs(r)):
+        return judge(objective, Point(w, shift, z))  # the residuals are no valid dual point
+    slope = objective.design.rmatvec(weighted)
+    objective.meter.passes += 2.0
+    square = dot(weighted, r)
+    [price], [gap], [s] = charged(strengths, w[None], slope[None], np.array([square])).tolist()
+    if not (gap <= objective.scale and is_moderate(slope)):
+        return judge(objective, Point(w, shift, z))
+    primal = 0.5 * square + price
+    dual = Dual(r if s == 1.0 else s * r, s * slope, primal - gap + slack(primal))
+    return SquaresFinding(
+        point=Point(w, shift, z),
+        primal=primal,
+        gap=gap,
+        dual=dual,
+        slope=slope,
+        square=square,
+        score_times=float(np.abs(weighted * z).sum()),
+        fresh=True,
+    )
+
+
+def rows_at_null(
+    objective: Objective, strengths: Strengths, residual: Array, slope: Array
+) -> SquaresFinding:
+    """As `squares_at_null`: the result for w = 0, whose residuals are the dual point."""
+    null, square = objective.null, 2.0 * objective.null_loss
+    charges = charged(strengths, null.w[None], slope[None], np.array([square]))
+    s = float(charges.s[0])
+    return SquaresFinding(
+        point=null,
+        primal=objective.null_primal,
+        gap=min(float(charges.gap[0]), objective.scale),
+        dual=Dual(s * residual, s * slope),
+        slope=slope,
+        square=square,
+        score_times=objective.row_total_of(lambda r, z: np.abs(r * z), residual, null.z),
+        fresh=True,
+    )
+
+
+def is_squared(base: Objective) -> bool:
     """Whether the loss is Σ½(z − y)² over outputs of equal weight."""
     loss, shape = base.loss, (base.n_samples, base.n_scores)
     alike = base.has_columns and base.units is None and base.y.shape == shape
     return alike and loss.quadratic and isinstance(loss.by_score, Squared)
-
-
-def _is_moderate(values: Array) -> bool:
-    """Whether squares of the largest number neither overflow nor vanish."""
-    most = float(np.abs(values).max(initial=0.0))
-    return most == 0 or _SHORT < most < _LONG
 
 
 class _Models(NamedTuple):
@@ -114,80 +164,6 @@ class _Models(NamedTuple):
         return cls(z, shifts, r, slopes, squares, times, balanced)
 
 
-class _Charges(NamedTuple):
-    """For each model its penalty, the gap, and the scale of the dual point that proves it."""
-
-    price: Array
-    gap: Array
-    s: Array
-
-
-class _Rows(NamedTuple):
-    """Σ normⱼ‖wⱼ‖₂ + ½ Σ l2ⱼ‖wⱼ‖² of several problems, in rows; no row is free."""
-
-    norm: Array
-    l2: Array
-
-    @classmethod
-    def of(cls, problems: Sequence[Objective]) -> _Rows | None:
-        """None if a penalty is no such sum."""
-        forms = [problem.penalty for problem in problems]
-        norms, squares = [], []
-        for form in forms:
-            if not isinstance(form, Grouped) or form.l1.any() or not form.groups.are_rows:
-                return None
-            norms.append(form.norm)
-            squares.append(form.l2)
-        norm, l2 = np.stack(norms), np.stack(squares)
-        alike = (l2 == l2[:, :, :1]).all()
-        return cls(norm, l2[:, :, 0]) if alike and ((norm > 0) | (l2[:, :, 0] > 0)).all() else None
-
-    def charges(self, coefs: Array, slopes: Array, squares: Array) -> _Charges:
-        """The least gap of the residuals scaled into the domain of Ω*, and into the balls."""
-        size, length = _lengths(coefs), _lengths(slopes)
-        apart = divided(coefs, np.broadcast_to(size[:, :, None], coefs.shape))
-        apart += divided(slopes, np.broadcast_to(length[:, :, None], slopes.shape))
-        angle = 0.5 * size * np.square(apart).sum(axis=2)
-        over = length > self.norm
-        share = np.where(over, divided(self.norm, length) * _INSIDE, 1.0)
-        largest = np.where(self.l2 > 0, 1.0, share).min(axis=1)
-        into_balls = np.where(self.norm > 0, share, 1.0).min(axis=1)
-        known = coefs, slopes, squares, size, length, angle
-        gap, s = self._gap(largest, *known), largest
-        if (into_balls < largest).any():
-            other = self._gap(into_balls, *known)
-            better = other < gap
-            gap, s = np.where(better, other, gap), np.where(better, into_balls, largest)
-        price = (self.norm * size).sum(axis=1) + 0.5 * (self.l2 * size * size).sum(axis=1)
-        return _Charges(price, gap, s)
-
-    def _gap(
-        self,
-        s: Array,
-        coefs: Array,
-        slopes: Array,
-        squares: Array,
-        size: Array,
-        length: Array,
-        angle: Array,
-    ) -> Array:
-        """The gap of each model with s times the residuals."""
-        reach = s[:, None] * length
-        inside = np.minimum(reach, self.norm)
-        terms = size * np.maximum(self.norm - reach, 0.0) + inside * angle
-        rest = np.where(reach > self.norm, 1.0 - divided(self.norm, reach), 0.0)
-        curved = self.l2 > 0
-        if curved.any():
-            factor = (s[:, None] * rest)[:, :, None]
-            missing = (
-                factor * slopes + self.l2[:, :, None] * coefs
-            )  # v − q − l2·w, but for the sign
-            under = np.where(curved, 2.0 * self.l2, 1.0)
-            terms += np.where(curved, np.square(missing).sum(axis=2) / under, 0.0)
-        terms = np.where(~curved & (reach > self.norm), np.inf, terms)
-        return 0.5 * (1.0 - s) ** 2 * squares + terms.sum(axis=1)
-
-
-def _lengths(rows: Array) -> Array:
+def lengths(rows: Array) -> Array:
     """‖row‖₂ of every model."""
     return np.sqrt(np.einsum("mdk,mdk->md", rows, rows))

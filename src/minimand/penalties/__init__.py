@@ -40,6 +40,7 @@ _NAMES = {
     "separable": ("L1", "L2", "NoPenalty", "Separable"),
     "spectral": ("SingularValues", "TraceNorm"),
     "squared_norm": ("SquaredNorm",),
+    "strengths": ("Strengths",),
 }
 
 __getattr__, __dir__ = on_demand(__name__, _NAMES)

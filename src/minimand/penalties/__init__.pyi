@@ -32,5 +32,6 @@ from .separable import Separable as Separable
 from .spectral import SingularValues as SingularValues
 from .spectral import TraceNorm as TraceNorm
 from .squared_norm import SquaredNorm as SquaredNorm
+from .strengths import Strengths as Strengths
 
 REGISTRY: Registry[Penalty]

@@ -20,6 +20,7 @@ from scipy import linalg
 from .._base.threads import one_blas_thread
 from .._base.typing import Array, IntArray
 from ..design import DenseDesign, Design
+from ..losses.curvature import beside
 from .objective import EPS, Meter, Objective
 
 _MOST_COLUMNS = 1000  # columns; safeguard: d³ of the factorisation
@@ -30,7 +31,7 @@ _PIVOT = 1e-5  # pivot of a unit-diagonal Gram, below which eigenvalues are used
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Σ s, Σ s·v and Σ s·v vᵀ over some rows, v = (x, t) − centre.
+    """Σ s, Σ s·v and Σ s·v vᵀ over some rows, v = (x, t) − centre; t is a number or several.
 
     Without an intercept the centre is zero, and Σ s·v, which is not needed then, is zero too. The
     entry (i, j) of the products is off by at most √(noiseᵢ·noiseⱼ) through rounding, where a column
@@ -93,9 +94,14 @@ class Condensed:
 
 
 def is_worthwhile(objective: Objective, rows: int | None = None) -> bool:
+    """Whether a condensed problem has so few rows that it costs less than passes over all."""
+    return objective.n_scores == 1 and outnumber(objective, rows)
+
+
+def outnumber(objective: Objective, rows: int | None = None) -> bool:
     """Whether there are so many rows that their Gram costs less than passes over them."""
     n, d = objective.design.shape
-    if not objective.loss.quadratic or d > _MOST_COLUMNS or objective.n_scores > 1:
+    if not objective.loss.quadratic or d > _MOST_COLUMNS:
         return False
     # A sparse Gram costs the squared number of stored entries of every row.
     short = not objective.design.sparse or objective.design.nnz <= 0.25 * n * d
@@ -106,8 +112,8 @@ def is_worthwhile(objective: Objective, rows: int | None = None) -> bool:
 def middle(objective: Objective) -> Array:
     """Means of (x, t) if there is an intercept, else zero: a common centre for sums of parts."""
     if not objective.intercept:
-        return np.zeros(objective.n_features + 1)
-    return np.append(objective.column_means, objective.mean(_target(objective)))
+        return np.zeros(objective.n_features + objective.n_scores)
+    return np.append(objective.column_means, objective.row_mean(_target(objective)))
 
 
 def sums(objective: Objective, centre: Array | None = None, rows: IntArray | None = None) -> Sums:
@@ -122,20 +128,22 @@ def sums(objective: Objective, centre: Array | None = None, rows: IntArray | Non
     weight = float(mass.sum())
     if objective.intercept:
         matrix, mean = design.covariance(mass)
-        level = float(mass @ target) / weight
+        level = mass @ target / weight
     else:
-        matrix, mean, level = design.gram(mass), np.zeros(design.shape[1]), 0.0
-    weighted = mass * (target - level)
-    cross = design.rmatvec(weighted) - mean * float(weighted.sum())
-    square = float(weighted @ (target - level))
-    second = np.block([[matrix, cross[:, None]], [cross[None, :], np.array([[square]])]])
+        matrix, mean = design.gram(mass), np.zeros(design.shape[1])
+        level = np.zeros(target.shape[1:])
+    rest = target - level
+    weighted = beside(mass, rest) * rest
+    cross = design.rmatvec(weighted) - np.multiply.outer(mean, weighted.sum(axis=0))
+    square = weighted.T @ rest
+    second = _framed(matrix, cross, square)
     if rows is None:
         objective.keep_spread(np.diag(matrix) + mean * mean)
     own = np.append(mean, level)
     # Columns are multiplied as they are, or minus rough means; what remains is never larger.
     rough = design.about if objective.intercept else np.zeros_like(mean)
     size = np.diag(second).copy()
-    size[:-1] += weight * np.maximum(mean**2, (mean - rough) ** 2)
+    size[: len(mean)] += weight * np.maximum(mean**2, (mean - rough) ** 2)
     constant = (np.diag(matrix) == 0.0) & bool(objective.intercept)
     hidden = np.where(constant, design.constant_below * np.abs(mean), 0.0)
     first = np.zeros_like(own)
@@ -172,6 +180,16 @@ def condense(objective: Objective, found: Sums) -> Condensed:
     nothing = np.zeros(d + 1)
     own = Sums(nothing, 1.0, nothing, moments, found.noise / found.weight, found.hidden)
     return Condensed(problem, means[:d], float(means[d]), own)
+
+
+def _framed(matrix: Array, cross: Array, square: Array) -> Array:
+    """The symmetric matrix of these parts; the targets have the last rows and columns."""
+    d = len(matrix)
+    beside_it = cross.reshape(d, -1)
+    whole = np.empty((d + beside_it.shape[1],) * 2)
+    whole[:d, :d], whole[:d, d:], whole[d:, :d] = matrix, beside_it, beside_it.T
+    whole[d:, d:] = square
+    return whole
 
 
 def _target(objective: Objective) -> Array:

@@ -260,7 +260,7 @@ class Objective(Variants):
             if self.offset.shape != target.shape:
                 return False  # class labels cannot be compared with scores
             target = target - self.offset
-        return bool(np.ptp(target) == 0) if target.ndim == 1 else not np.ptp(target, axis=0).any()
+        return bool((target == target[:1]).all())
 
     @cached_property
     def null(self) -> Point:

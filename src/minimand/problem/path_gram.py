@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 
+from .._base.threads import one_blas_thread
 from .._base.typing import Array, IntArray
 from ..design import Design
 from ..losses.curvature import beside
 
 _FIRST = 256  # columns of the first allocation; safeguard
 _GROWTH = 1.6  # factor by which the allocation grows; safeguard
+_RESERVED = 1 << 28  # bytes of columns that are reserved at once; safeguard: 256 MB, of which the
+# system hands out only what is written to
+_SMALL = 2e8  # multiply-adds of a product, up to which BLAS has one thread; safeguard: its threads
+# wait for the next one by spinning, on the cores that our own kernels use
 
 
 class PathGram:
@@ -82,6 +88,14 @@ class PathGram:
             return
         before, after = self._columns.size, self._columns.size + new.size
         self._reserve(after)
+        small = self._mass.size * after * new.size <= _SMALL or not self.has_gram
+        with one_blas_thread() if small else nullcontext():
+            self._multiply(new, before, after)
+        self._columns = np.concatenate([self._columns, new])
+        self._known[new] = True
+
+    def _multiply(self, new: IntArray, before: int, after: int) -> None:
+        """Write the new columns, and their products."""
         block = self._scaled[:, before:after]
         _fill_with_columns(block, self._design.columns(new))
         _weigh_columns(block, self._mass, self._centred)
@@ -91,8 +105,6 @@ class PathGram:
             self.gram[before:after, :before] = products[:before].T
         root = np.sqrt(self._mass)
         self.linear[before:after] = block.T @ (beside(root, self._residual) * self._residual)
-        self._columns = np.concatenate([self._columns, new])
-        self._known[new] = True
 
     def _reserve(self, count: int) -> None:
         """Reserve memory for ``count`` columns."""
@@ -106,9 +118,11 @@ class PathGram:
         else:
             self.gram = np.zeros((0, 0))
         self.linear = _enlarged(self.linear, (room, *self.linear.shape[1:]), np.zeros)
-        self._scaled = _enlarged(
-            self._scaled, (self._mass.size, room), lambda shape: np.empty(shape, order="F")
-        )
+        n, d = self._design.shape
+        lines = d if 8 * n * d <= _RESERVED else room
+        if self._scaled.shape[1] < lines:
+            shape = self._mass.size, lines
+            self._scaled = _enlarged(self._scaled, shape, lambda shape: np.empty(shape, order="F"))
 
 
 def lines_of(design: Design, mass: Array, centred: bool) -> tuple[Array, Array]:

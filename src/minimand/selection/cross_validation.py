@@ -11,6 +11,7 @@ import numpy as np
 
 from ..estimators import Regressor
 from ..estimators.problem import Posed
+from ..penalties import Strengths
 from ..problem.objective import Objective
 from . import leave_one_out
 from .fold_sums import FoldSums
@@ -89,4 +90,8 @@ def _share_sums(task: CrossValidation, objective: Objective) -> bool:
     estimator = task.estimator
     if task.alone or not isinstance(estimator, Regressor) or estimator.features is not None:
         return False
+    if objective.n_scores > 1:
+        penalty = objective.bound(task.settings.penalty, 1.0)
+        if objective.design.sparse or Strengths.of([penalty]) is None:
+            return False  # such models are solved on the rows
     return FoldSums.serve(objective, estimator.solver, task.folds)

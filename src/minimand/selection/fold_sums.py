@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
 from .._base.typing import Array, IntArray
 from ..certificate import judge
+from ..certificate.gram_models import is_summed
 from ..estimators.settings import Settings
-from ..problem.condensed import Condensed, Sums, condense, is_worthwhile, middle, sums
+from ..penalties import Strengths
+from ..problem.condensed import Condensed, Sums, condense, middle, outnumber, sums
 from ..problem.objective import Meter, Objective
 from ..problem.point import LatePoint
 from ..solvers import Control, Solution, solve
 from ..solvers.paths.certified_models import was_cut_short
-from ..solvers.paths.path import solve_path
+from ..solvers.paths.from_sums import SummedModels, models_from_sums
+from ..solvers.paths.on_gram import OnGram
+from ..solvers.paths.path import kind_of_settler, solve_path
 from .path import penalties_of
 from .samples import Fold, Samples
 from .stopping import attempted, collected
@@ -63,8 +68,9 @@ class FoldSums:
     def __init__(
         self, settings: Settings, objective: Objective, samples: Samples, folds: list[Fold]
     ) -> None:
-        self._objective = objective
+        self._objective, self._settings = objective, settings
         self._at = penalties_of(settings, objective)
+        self._known: tuple[Array, Strengths | None] | None = None
         self._train = [_places(samples, fold.train) for fold in folds]
         self._sums = Divided(objective, self._train)
         # Whether the test rows of a fold are exactly the rows that it leaves out.
@@ -83,7 +89,36 @@ class FoldSums:
         """Whether sums over rows cost less than the rows, in every fold."""
         if solver != "auto" or any(np.bincount(f.train).max(initial=0) > 1 for f in folds):
             return False
-        return is_worthwhile(objective, min(fold.train.size for fold in folds))
+        return outnumber(objective, min(fold.train.size for fold in folds)) and is_summed(objective)
+
+    def models(self, fold: int, alphas: Array, control: Control) -> SummedModels | None:
+        """All models of a fold in arrays; None if one of them needs more than its sums."""
+        strengths = self._strengths(alphas)
+        if strengths is None or control.callbacks:
+            return None
+        return attempted(
+            lambda: self._from(self._sums.training(fold), alphas, strengths, control), control
+        )
+
+    def _from(
+        self, own: Sums, alphas: Array, strengths: Strengths, control: Control
+    ) -> SummedModels | None:
+        return models_from_sums(self._objective, own, strengths, alphas, control.tol)
+
+    def _strengths(self, alphas: Array) -> Strengths | None:
+        """The penalties of a path in arrays, if it is one that blocks solve on a Gram."""
+        if self._known is None or self._known[0] is not alphas:
+            self._known = alphas, self._strengths_at(alphas)
+        return self._known[1]
+
+    def _strengths_at(self, alphas: Array) -> Strengths | None:
+        base, penalty = self._objective, self._settings.penalty
+        if kind_of_settler(base, self._at, [float(alpha) for alpha in alphas]) is not OnGram:
+            return None
+        if penalty.proved:  # ours: those without constraints are multiples of each other
+            unit = Strengths.of([base.bound(penalty, 1.0)])
+            return None if unit is None else unit.times(alphas)
+        return Strengths.of([base.bound(penalty, float(alpha)) for alpha in alphas])
 
     def solutions(
         self, fold: int, alphas: Array, control: Control
@@ -91,8 +126,10 @@ class FoldSums:
         """A condensed problem and its path; None if its last model is not accurate on the data.
 
         Where certificates do not include the rounding of the sums, which matters most at the
-        smallest alpha, the last model is checked.
+        smallest alpha, the last model is checked. None for several outputs, too.
         """
+        if self._objective.n_scores > 1:
+            return None
         own = attempted(lambda: self._sums.training(fold), control)
         if own is None:
             return None
@@ -108,29 +145,41 @@ class FoldSums:
             return None
         return small, found
 
-    def model(self, alpha: float, control: Control) -> tuple[Array, float]:
+    def model(self, alpha: float, control: Control) -> tuple[Array, Any] | None:
         """Coefficients and intercept of a problem of all rows, up to the rounding of sums."""
+        strengths = self._strengths_at(np.array([alpha, alpha]))
+        if strengths is not None:
+            alone = Strengths(*(part[:1] for part in strengths))
+            models = self._from(self.whole, np.array([alpha]), alone, control)
+            if models is not None:
+                return models.coefs[0].T, models.shifts[0]
+        if self._objective.n_scores > 1:
+            return None
         small = condense(self._objective, self.whole)
         found = solve(self._at(small.objective, alpha), "auto", replace(control, callbacks=()))
         return found.w, float(small.intercepts(found.w))
 
     def held_out_losses(self, fold: int, coefs: Array, intercepts: Array) -> Array | None:
-        """½·mean r² of these models on what a fold leaves out, from its sums.
+        """½·mean ‖r‖² of these models on what a fold leaves out, from its sums.
 
-        None if the test rows are others, or if the sums hold too few digits of the losses.
+        The last axis of the coefficients is that of the features, and the one before that of the
+        outputs, if there are several. None if the test rows are others, or if the sums hold too few
+        digits of the losses.
         """
         part = self._sums.left_out[fold]
         if part is None or not self._tests_on_rest[fold]:
             return None
         mean = part.first / part.weight
         spread = part.second / part.weight - np.outer(mean, mean)
-        along = np.column_stack([coefs, np.full(len(coefs), -1.0)])  # r = along·(x, t) + b
-        away = along @ (part.centre + mean) + intercepts
+        k, d = self._objective.n_scores, coefs.shape[-1]
+        own = np.tile(-np.eye(k), (len(coefs), 1))
+        along = np.hstack([coefs.reshape(-1, d), own])  # r = along·(x, t) + b
+        away = along @ (part.centre + mean) + intercepts.ravel()
         squares = ((along @ spread) * along).sum(axis=1)
         size = np.abs(along) @ np.sqrt(np.maximum(np.diag(part.second), 0.0) / part.weight)
         if not (squares >= _DIGITS * size**2).all():
             return None
-        return 0.5 * (squares + away**2)
+        return 0.5 * (squares + away**2).reshape(-1, k).sum(axis=1)
 
     def _holds(self, fold: int, alpha: float, small: Condensed, w: Array, control: Control) -> bool:
         """Whether a solution meets the tolerance on the rows of a fold; other rows get mass 0."""

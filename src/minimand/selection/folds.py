@@ -78,13 +78,32 @@ class CrossValidation:
 
     def _outcome(self, i: int) -> Outcome:
         started = time.perf_counter()
-        path, model, short = self._path(i)
-        room = np.full(len(self.alphas) - len(path), np.nan)
+        outcome = self._from_sums(i) or self._along_path(i)
         if self.verbose:
             sys.stderr.write(  # one write: other threads write too
-                f"Tuned: fold {i + 1} of {len(self.folds)}, {counted(len(path), 'alpha')}, "
+                f"Tuned: fold {i + 1} of {len(self.folds)}, {counted(outcome.reached, 'alpha')}, "
                 f"{time.perf_counter() - started:.2f} s\n"
             )
+        return outcome
+
+    def _from_sums(self, i: int) -> Outcome | None:
+        """All from sums that folds share, in arrays; None if that needs models or the rows."""
+        if self.sums is None or self.scorer is not None or self.measure is not None:
+            return None
+        found = self.sums.models(i, self.alphas, self._control(i))
+        if found is None:
+            return None
+        coefs = found.coefs if found.coefs.ndim == 2 else np.swapaxes(found.coefs, 1, 2)
+        losses = self.sums.held_out_losses(i, coefs, found.shifts)
+        if losses is None:
+            return None
+        used = (coefs != 0) if coefs.ndim == 2 else (coefs != 0).any(axis=1)
+        return Outcome(-losses, used.sum(axis=1), found.relative, len(coefs), 0)
+
+    def _along_path(self, i: int) -> Outcome:
+        """The path as models with certificates, which a stop may end early."""
+        path, model, short = self._path(i)
+        room = np.full(len(self.alphas) - len(path), np.nan)
         return Outcome(
             np.append(self._scores(i, path, model), room),
             np.append(path.n_nonzero, room),

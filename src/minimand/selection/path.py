@@ -22,6 +22,7 @@ from ..estimators.problem import score_count, stacked
 from ..estimators.settings import Settings
 from ..estimators.support_vectors import Training
 from ..outputs import QueriesOutput, ScalarOutput
+from ..penalties import BoundPenalty
 from ..problem.condensed import Sums, is_worthwhile
 from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution
@@ -291,10 +292,21 @@ def penalties_of(settings: Settings, objective: Objective) -> At:
     """A function (objective, alpha) → the objective with the penalty at that alpha."""
     settings = replace(settings, loss=objective.loss)
     rest = objective.words.removeprefix(settings.words)
+    unit: list[BoundPenalty] = []
+
+    def bound(alpha: float) -> BoundPenalty:
+        """Ours are multiples of one, unless they are not convex; none at an alpha of zero."""
+        if not (settings.penalty.proved and alpha > 0):
+            return objective.bound(settings.penalty, alpha)
+        if not unit:
+            unit.append(objective.bound(settings.penalty, 1.0))
+        if hasattr(unit[0], "majoriser"):
+            return objective.bound(settings.penalty, alpha)
+        return unit[0].times(alpha)
 
     def at(base: Objective, alpha: float) -> Objective:
         words = settings.words_at(alpha) + rest
-        penalty = objective.bound(settings.penalty, alpha)
+        penalty = bound(float(alpha))
         return base.with_penalty(penalty, words=words, meter=Meter())
 
     return at

@@ -12,12 +12,13 @@ from ..._base.watch import INTERRUPT
 from ...certificate import Finding
 from ...certificate.gram_models import GramModels
 from ...certificate.least_squares import Models
+from ...certificate.row_models import row_findings
 from ...problem.objective import Objective
 from .. import solve
 from ..base import CALLBACK, Control, Solution
 
 NUMBERS = 1 << 22  # scores or slopes held at a time, beside the solutions; safeguard of memory
-_CHARGE = 0.25  # share of the tolerance that the rounding of the Gram may take; safeguard
+CHARGE = 0.25  # share of the tolerance that the rounding of the Gram may take; safeguard
 
 
 def was_cut_short(stopped_by: str) -> bool:
@@ -50,13 +51,17 @@ def squares_findings(
     target: float,
 ) -> Iterator[Finding]:
     """Judged models, by the Gram if its rounding allows a gap of ``target``, else by the data."""
-    if models is not None and models.charges(coefs).max() <= _CHARGE * target:
+    if models is not None and models.charges(coefs).max() <= CHARGE * target:
         yield from models.findings(problems, coefs)
         return
-    room = max(1, NUMBERS // max(base.design.shape))
+    room = max(1, NUMBERS // (max(base.design.shape) * base.n_scores))
     for start in range(0, len(coefs), room):
         some = coefs[start : start + room]
+        if base.n_scores > 1:
+            yield from row_findings(base, problems[start : start + room], some)
+            continue
         on_data = Models(base, some, np.zeros(len(some)))
+        on_data.charge([problem.penalty for problem in problems[start : start + room]])
         for i, problem in enumerate(problems[start : start + room]):
             yield on_data.finding(i, problem)
 

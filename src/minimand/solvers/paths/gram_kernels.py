@@ -11,7 +11,7 @@ import numpy as np
 from ... import _core
 from ..._base.typing import Array, IntArray
 from ...canonical import Runs
-from ...penalties import Grouped, Separable
+from ...penalties import Grouped, Separable, Strengths
 from ..sparse.group_models import price
 
 _ROUNDS = 50  # rounds of sweeps and a Newton step for one alpha; safeguard, two are usual
@@ -216,3 +216,21 @@ class GroupKernel(GramKernel):
         runs = Runs.of(form)
         shape = runs.l1.shape
         return price(runs, w.reshape(shape)[runs.order], slope.reshape(shape)[runs.order])
+
+
+def minimised(model: Squares, strengths: Strengths, alphas: Array, gap: float) -> Array | None:
+    """The minimisers on a Gram under each of these penalties, or None if one is not solved."""
+    gram, linear, square, _, origin = model
+    coefs = np.zeros((len(alphas), *linear.shape))
+    if linear.ndim == 1:
+        solved = _core.PathOnGram().solve(
+            gram, linear, square, alphas, *strengths, coefs, 0, False, gap, _ROUNDS
+        )
+    else:
+        d, scores = linear.shape
+        l2 = np.repeat(strengths.l2, scores, axis=1)
+        solved = _core.groups_on_gram(
+            gram, linear.ravel(), origin, square, alphas, np.arange(d + 1), strengths.kink,
+            np.zeros_like(l2), l2, coefs, scores, 0, False, gap, _ROUNDS,
+        )  # fmt: skip
+    return coefs if solved == len(alphas) else None

@@ -12,14 +12,13 @@ from ..._base.typing import Array, IntArray
 from ..._base.watch import interrupt
 from ...certificate import Finding
 from ...certificate.gram_models import GramModels
-from ...certificate.row_models import row_findings
 from ...problem.condensed import Sums, sums
 from ...problem.objective import Objective
 from ...problem.path_gram import PathGram
 from ..base import Control
 from .blocks import Settler
 from .certified_models import NUMBERS, squares_findings
-from .gram_kernels import FeatureKernel, GramKernel, GroupKernel, Lines, Squares
+from .gram_kernels import GramKernel, GroupKernel, Lines, Squares
 from .trail import Trail
 
 MOST_COLUMNS = 5000  # columns of the Gram of a path; safeguard of memory: 200 MB
@@ -31,16 +30,25 @@ _TOGETHER = 8  # alphas per block while columns are added; measured on 200×3000
 # 5000×1500: 4 take up to 15 % more, 16 five times as long on the second
 _ROUNDED = 1e-7  # tolerance, from which columns in place of G are rounded to single precision;
 # safeguard: models of rounded columns are off by about 1e-8, and the referee sees all digits
-_SHARE = 0.8  # share of the tolerance that may be left on the columns used; safeguard
+SHARE = 0.8  # share of the tolerance that may be left on the columns used; safeguard
 
 
 class OnGram(Settler):
     """½wᵀG w + qᵀw over the columns used, for every score."""
 
     def __init__(
-        self, base: Objective, kernel: GramKernel, control: Control, known: Sums | None = None
+        self,
+        base: Objective,
+        kernel: GramKernel,
+        control: Control,
+        known: Sums | None = None,
+        *,
+        summed: bool = False,
     ) -> None:
-        """``known`` are the sums over all rows, if they are known."""
+        """``known`` are the sums over all rows, if they are known.
+
+        If ``summed``, models of few columns are judged from these sums.
+        """
         self._base, self._kernel, self._control = base, kernel, control
         self.name = kernel.solver
         n, d = base.design.shape
@@ -48,11 +56,11 @@ class OnGram(Settler):
         self._models: GramModels | None = None  # a referee that needs no pass over the data
         self._columns: _core.GroupColumns | None = None  # in place of the Gram
         self._rounded = control.tol >= _ROUNDED  # whether these are in single precision
-        if d <= EVERYTHING and base.n_scores == 1 and isinstance(kernel, FeatureKernel):
+        if d <= EVERYTHING and summed:
             models = GramModels(base, sums(base) if known is None else known)
             self._models, self._square = models, models.square
             self._gram = PathGram.of_all(base.design, models.gram, models.linear)
-            self.most = self.least = max(1, NUMBERS // d)
+            self.most = self.least = max(1, NUMBERS // (d * base.n_scores))
             return
         gradient = base.loss.gradient(base.null.z, base.y)
         self._square = base.row_total_of(np.square, gradient)
@@ -92,7 +100,7 @@ class OnGram(Settler):
         gram = self._gram
         lines = None if gram.has_gram else self._lines()
         model = Squares(gram.gram, gram.linear[: columns.size], self._square, lines)
-        values, goal = np.array([*trail.alphas, *alphas]), _SHARE * self._control.target
+        values, goal = np.array([*trail.alphas, *alphas]), SHARE * self._control.target
         reached = before
         try:
             reached = self._kernel.solve(
@@ -122,9 +130,6 @@ class OnGram(Settler):
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
         """Judged models, by the Gram if its rounding allows, else by two products with the data."""
         if not len(coefs):
-            return
-        if self._base.n_scores > 1:
-            yield from row_findings(self._base, problems, coefs)
             return
         target = self._control.target
         yield from squares_findings(self._base, self._models, problems, coefs, target)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...certificate.gram_models import GramModels
-from ...penalties import Grouped
+from ...certificate.gram_models import GramModels, is_summed
+from ...penalties import Grouped, Strengths
 from ...problem.condensed import Sums, is_worthwhile, sums
 from ...problem.objective import Objective
 from ...problem.path_facts import PathFacts
@@ -106,11 +106,13 @@ def settler_of(
     control.target = control.tol * base.scale
     if kind is OnColumns:
         return OnColumns(base, control)
-    form = form_of(at(base, min(alphas)))
+    least = at(base, min(alphas))
+    form = form_of(least)
     kernel: GramKernel = GroupKernel(form) if isinstance(form, Grouped) else FeatureKernel()
     if kind is OnCurves:
         return OnCurves(base, kernel, control)
-    return OnGram(base, kernel, control, known)
+    summed = Strengths.of([least.penalty]) is not None and is_summed(base)
+    return OnGram(base, kernel, control, known, summed=summed)
 
 
 Kind = type[OnGram] | type[OnCurves] | type[OnColumns]

@@ -83,11 +83,12 @@ class ClosedForm(Solver):
         """
         form = objective.penalty.sum_over_features
         assert form is not None
-        if self._outputs is None and fit_at_once(objective, form, start):
+        at_once = fit_at_once(objective) if start is objective.null else None
+        if self._outputs is None and at_once is not None:
             _ = objective.own_hessian  # which tells the spread of the columns without a pass
             # With a smaller penalty, a system of squares may lose digits that refinement keeps.
             if (form.l2 >= _STEADY * objective.spread).all():
-                yield from all_at_once(objective, form, control)
+                yield from all_at_once(objective, at_once, control, start)
         begun = None if self._outputs is None else self._outputs.take(objective, control)
         null, after = begun or (None, None)
         straight = null is None and _is_straight(objective, form, start)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._base.typing import Array
-from ...certificate import Judgement, judge
+from ...certificate import Finding, Judgement, judge
 from ...losses import Terms
 from ...penalties import Grouped
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point, dot
 from .. import costs
 from ..base import Control, Solver, Verdict
+from ..steps.all_columns import all_at_once, fit_at_once
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
 from .group_choice import best_groups
@@ -57,10 +58,15 @@ class WorkingGroups(Solver):
         zeros = form.makes_zeros and form.groups.count > 1  # a single group takes all columns
         return Verdict(True, words, costs.working_groups(objective, zeros=zeros))
 
-    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Finding]:
         """Rounds of: choose groups, solve on them, judge."""
         form = objective.penalty.sum_over_groups
         assert form is not None
+        strengths = fit_at_once(objective)
+        if strengths is not None:
+            for found in all_at_once(objective, strengths, control, start):
+                yield found
+                start = found.point  # the rounds below go on from here, if a gap is left
         judgement = judge(objective, recentred(objective, levelled(objective, start)))
         yield judgement
         caution, accuracy = Caution(), 1.0

@@ -85,8 +85,9 @@ class WorkingSet(Solver):
         """Rounds of: choose columns, solve on them, judge."""
         form = objective.penalty.sum_over_features
         assert form is not None
-        if fit_at_once(objective, form, start):
-            for found in all_at_once(objective, form, control):
+        strengths = fit_at_once(objective)
+        if strengths is not None:
+            for found in all_at_once(objective, strengths, control, start):
                 yield found
                 start = found.point  # the rounds below go on from here, if a gap is left
         judgement = judge(objective, recentred(objective, start))
