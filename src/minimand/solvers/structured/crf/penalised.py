@@ -17,7 +17,6 @@ from typing import Protocol
 
 import numpy as np
 
-from .... import _core
 from ...._base.typing import Array
 from ....problem.point import EPS
 from ...steps.krylov import add

@@ -1,4 +1,4 @@
-"""The centres of the proximal point method, for penalties without a quadratic part.
+"""The centres of the proximal point method, for l1 penalties with little or no quadratic part.
 
 P(w) + ½ρ‖w − c‖² is solved for one centre c after the other, which are ever better weights. Its
 dual point misses the bounds |g| ≤ l1 by ρ·|w − c| at most, which vanishes as the centres converge;
@@ -15,19 +15,28 @@ from .master import Master, Model
 _SOLVED = 0.2  # of the gap: what a problem leaves open when it counts as solved; safeguard
 _SLOWER = 10.0  # times that, what the gap has above it when ρ falls; measured on OCR words
 _PATIENCE = 8  # rounds without a new centre, after which ρ grows; measured on OCR words
+_LITTLE = 1e-4  # of the first ρ: an l2 that does without centres; measured on OCR words
 _FACTOR = 2.0  # of ρ; convention
 
 
 class Centres:
     """Chooses centres and ρ while rounds go on."""
 
-    def __init__(self, master: Master, start: Model) -> None:
+    def __init__(self, master: Master, start: Model, rho: float) -> None:
         self._master, self._at, self._rounds = master, start, 0
+        master.move(start.w, rho)
+
+    @classmethod
+    def of(cls, master: Master, start: Model) -> Centres | None:
+        """Centres from a start on; None if the quadratic part of the penalty does without."""
+        penalty = master.penalty
+        if not penalty.l1.any():
+            return None
         slope = np.abs(_slope(master, start))
-        excess = np.maximum(slope - master.penalty.l1, 0.0)
-        # The linear model of P falls to 0 then, which no loss is below; else P(0) has the optimum.
+        excess = np.maximum(slope - penalty.l1, 0.0)
+        # With this ρ the linear model of P falls from P(c) to 0, below which no objective is.
         rho = (float(excess @ excess) or float(slope @ slope)) / (2.0 * start.primal or 1.0)
-        master.move(start.w, rho or 1.0)
+        return None if penalty.l2 > _LITTLE * rho else cls(master, start, rho or 1.0)
 
     def follow(self, model: Model) -> None:
         """Take a model as the next centre if its problem is solved well enough."""

@@ -31,7 +31,7 @@ def margin_rounds(problem: GraphProblem, start: Array | None = None) -> Iterator
     if start is not None:
         model = master.start(start)
         best = min(best, model, key=lambda one: one.primal)
-    centres = None if problem.l2 else Centres(master, best)
+    centres = Centres.of(master, best)
     mean, solved = model.w, model
     number, share = 0, _SHARE
     while True:
