@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ..._base.typing import Array, IntArray
+from ..._base.watch import look
 
 _MOST = 100  # iterations; safeguard: twenty are usual
 _PATIENCE = 5  # iterations without progress, after which only rounding is left; safeguard
@@ -79,7 +80,7 @@ class RowsWithSlacks(Rows):
 
 
 class RowsWithSizes(RowsWithSlacks):
-    """The rows of B w − ξ[group], of w − τ and of −w − τ, x = (w, ξ, τ): τ bounds the sizes of w."""
+    """The rows of B w − ξ[group], w − τ and −w − τ, x = (w, ξ, τ): τ bounds the sizes of w."""
 
     def times(self, x: Array) -> Array:
         """A x."""
@@ -147,6 +148,7 @@ def minimise_quadratic(
     slack = np.maximum(limits - rows.times(x), 1.0)
     best, least, stalled = Saddle(x, multipliers), np.inf, 0
     for _ in range(_MOST):
+        look()
         dual = quadratic * x + linear + rows.transposed(multipliers)
         primal = rows.times(x) + slack - limits
         mu = float(slack @ multipliers) / slack.size

@@ -1,4 +1,4 @@
-"""Max-margin training: cost-augmented labellings are collected, and the dual over them is solved."""
+"""Max-margin training: cost-augmented labellings are collected, their dual is solved."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .small_master import solve_small
 _SHARE = 0.2  # of the gap: what passes over known planes may leave; measured on OCR letters
 _PASSES = 60  # of them between two searches for new planes, at most; measured on OCR letters
 _IDLE = 40  # passes after which a plane without weight is dropped; measured on OCR letters
+_THIN = 0.01  # of the gap of a round: what zeros in place of small weights may cost; safeguard
 _LOOSE = 1.0  # share of the news of a round that messages may miss, or programs follow; safeguard
 
 
@@ -44,16 +45,17 @@ def margin_rounds(problem: GraphProblem, start: Array | None = None) -> Iterator
         goal = master.open(model)
         ascent.run(_PASSES, share * goal, number)
         number += 1
-        program: Array | None = None
+        programs: list[Array] = []
         if master.left() <= _SHARE * goal:
             share = min(_SHARE, 2.0 * share)
         else:  # units see each other's steps, so that they met less than is left in the end
             share *= 0.5
-            program = solve_small(master)
+            programs = solve_small(master)
             ascent.refresh()
         model = solved = master.at(ascent.weights())
-        if program is not None:  # where weights of the ascent have few correct digits, it is better
-            solved = master.at(program)
+        if programs:  # where weights of the ascent have few correct digits, they are better
+            solved, *thinned = map(master.at, programs)
+            solved = next((t for t in thinned if t.primal <= solved.primal + _THIN * goal), solved)
             model = min(model, solved, key=lambda one: one.primal)
         best = min(best, model, key=lambda one: one.primal)
         if not problem.l1:  # whose zeros means do not have

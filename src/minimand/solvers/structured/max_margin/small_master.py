@@ -22,12 +22,12 @@ _NEAR = 0.5  # share of l1 that pulls at a weight of zero to be in the program; 
 _NUMBERS = 4_000_000  # in their vectors, 32 MB; safeguard
 
 
-def solve_small(master: Master) -> Array | None:
+def solve_small(master: Master) -> list[Array]:
     """Move the betas to the optimum over known planes, if that is cheap, and D rises by it.
 
-    The weights of the program, None if there was none: w(β) is a sum in which features of large
-    units cancel, and has fewer correct digits. With an l1 part those that are far from leaving zero
-    are left out.
+    The weights of the program, if there was one: w(β) is a sum in which features of large units
+    cancel, and has fewer correct digits. With an l1 part weights that are far from leaving zero are
+    left out, and the same weights with the zeros of w(β) follow.
     """
     problem, ascent = master.problem, master.ascent
     planes, chosen = ascent.planes, np.arange(problem.size)
@@ -38,7 +38,7 @@ def solve_small(master: Master) -> Array | None:
     coordinates = chosen.size if problem.l1 else min(planes, chosen.size)
     cheap = float(planes) * coordinates**2 <= _WORK and planes * problem.size <= _NUMBERS
     if not cheap or not problem.mass.all() or not chosen.size:
-        return None
+        return []
     rows, costs, betas, numbers = ascent.list(True)
     units = numbers.astype(np.int64)
     penalty = Sizes(master.penalty.l1[chosen], problem.l2 + master.rho)
@@ -48,13 +48,14 @@ def solve_small(master: Master) -> Array | None:
     if not (
         np.isfinite(found.multipliers).all() and np.isfinite(found.x).all() and (total > 0).all()
     ):
-        return None
+        return []
     ascent.place(found.multipliers / total[units])
     if not ascent.refresh() >= before:
         ascent.place(betas)
     w = np.zeros(problem.size)
     w[chosen] = found.x
-    return w
+    # An interior point has small numbers in place of zeros.
+    return [w, np.where(ascent.weights() == 0, 0.0, w)] if problem.l1 else [w]
 
 
 def _solution(
