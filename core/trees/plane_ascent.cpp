@@ -19,7 +19,7 @@ constexpr std::size_t kRounds = 4;    // of them one visits all units; measured 
 constexpr double kWorthwhile = 0.5;   // of the mean slack: others wait; measured on OCR letters
 constexpr double kSmallest = 1e-300;  // squared distances below it are zero; safeguard
 constexpr int kTrials = 8;            // lengths that a line search tries; safeguard
-constexpr double kLongest = 100.0;     // times the step that is always safe; safeguard
+constexpr double kLongest = 100.0;    // times the step that is always safe; safeguard
 constexpr double kFlat = 0.1;         // share of a slope that it leaves; safeguard
 
 /// A generator of Marsaglia; random enough for the order of visits.
@@ -33,7 +33,9 @@ struct Shuffler {
   }
 };
 
-MINIMAND_INLINE double shrunk(double u, double by) { return std::copysign(std::max(std::abs(u) - by, 0.0), u); }
+MINIMAND_INLINE double shrunk(double u, double by) {
+  return std::copysign(std::max(std::abs(u) - by, 0.0), u);
+}
 
 /// How fast D rises after t of a change of the betas, over the mass of the unit.
 MINIMAND_CLONES double rise_at(const std::vector<PlaneAscent::Moved>& line, double t, double costs,

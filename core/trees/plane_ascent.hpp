@@ -94,9 +94,9 @@ class PlaneAscent {
   };
   struct Unit {
     std::vector<Atom> atoms;
-    std::vector<Plane> planes;                                // the first one is the truth
-    double longer = 1.0;  // with an l1 part: steps over those without one
-    std::vector<double> gram;                                 // a_c · a_d, row by row
+    std::vector<Plane> planes;  // the first one is the truth
+    double longer = 1.0;        // with an l1 part: steps over those without one
+    std::vector<double> gram;   // a_c · a_d, row by row
     std::unordered_map<std::uint64_t, std::uint32_t> places;  // of atoms in use, by `key`
     std::vector<std::uint32_t> unused;                        // places of the others
   };
@@ -125,9 +125,9 @@ class PlaneAscent {
   std::vector<double> l1_, base_;  // empty: zeros
   std::vector<Unit> units_;
   std::vector<double> w_, slope_, scratch_, atoms_, heights_, change_;
-  std::vector<double> pull_;             // with an l1 part: (base - g)/alpha; else empty
-  std::vector<std::size_t> touched_;     // places that a step changes
-  std::vector<Moved> line_;              // and by how much
+  std::vector<double> pull_;          // with an l1 part: (base - g)/alpha; else empty
+  std::vector<std::size_t> touched_;  // places that a step changes
+  std::vector<Moved> line_;           // and by how much
   std::vector<std::uint8_t> is_touched_;
 };
 
