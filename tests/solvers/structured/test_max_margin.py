@@ -94,6 +94,21 @@ def test_single_tokens_are_a_crammer_singer_fit(l1, l2):
     assert not found.weights.transitions.any()
 
 
+@pytest.mark.parametrize("most", [2e8, 0.0])  # small programs, or steps from unit to unit alone
+def test_an_l1_penalty_leaves_exact_zeros(most, monkeypatch):
+    monkeypatch.setattr("minimand.solvers.structured.max_margin.small_master._WORK", most)
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 6)) for _ in range(40)]
+    y = [np.where(x[:, 0] > 0, "up", "down").tolist() for x in X]
+    model = mm.SequenceLabeler("max_margin", "l1", alpha=0.4, tol=1e-3).fit(X, y)
+    assert model.certificate_.relative <= 1e-3
+    assert model.coef_[:, 0].all()
+    assert not model.coef_[:, 1:].any()
+    both = mm.SequenceLabeler("max_margin", "elastic_net", alpha=0.8, tol=1e-3).fit(X, y)
+    assert both.coef_[:, 0].all()
+    assert not both.coef_[:, 1:].any()
+
+
 def test_no_penalty_is_refused_in_words():
     with pytest.raises(ValueError, match="takes a penalty with alpha > 0"):
         train_max_margin(_problem(l2=0.0), Control())

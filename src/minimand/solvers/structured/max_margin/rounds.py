@@ -54,8 +54,7 @@ def margin_rounds(problem: GraphProblem, start: Array | None = None) -> Iterator
             ascent.refresh()
         model = solved = master.at(ascent.weights())
         if programs:  # where weights of the ascent have few correct digits, they are better
-            solved, *thinned = map(master.at, programs)
-            solved = next((t for t in thinned if t.primal <= solved.primal + _THIN * goal), solved)
+            solved = _thin([master.at(w) for w in programs], _THIN * goal)
             model = min(model, solved, key=lambda one: one.primal)
         best = min(best, model, key=lambda one: one.primal)
         if not problem.l1:  # whose zeros means do not have
@@ -65,6 +64,11 @@ def margin_rounds(problem: GraphProblem, start: Array | None = None) -> Iterator
         yield judged
         if centres is not None:
             centres.follow(model)
+
+
+def _thin(models: list[Model], cost: float) -> Model:
+    """The last model, which has zeros in place of small weights, unless they cost too much."""
+    return models[-1] if models[-1].primal <= models[0].primal + cost else models[0]
 
 
 def _exact_if_needed(master: Master, model: Model) -> Model:
