@@ -39,6 +39,8 @@ def strongly_convex(l2: float, slope: Array) -> float:
 
 def shares(problem: Penalty, slope: Array) -> set[float]:
     """The shares s of the slope to try: the largest that is legal, and one without an excess."""
+    if not np.any(problem.l1):
+        return {1.0}
     size = np.abs(slope)
     over = size > problem.l1
     inside = float(
@@ -54,6 +56,8 @@ def young(problem: Penalty, w: Array, slope: Array, s: float) -> float:
     """
     l1, l2 = problem.l1, problem.l2
     v = -s * slope
+    if not np.any(l1):
+        return strongly_convex(l2, v - l2 * w)
     excess = np.sign(v) * np.maximum(np.abs(v) - l1, 0.0)
     kinked = np.maximum(l1 * np.abs(w) - w * (v - excess), 0.0)
     if not l2:

@@ -30,7 +30,7 @@ class Centres:
     def of(cls, master: Master, start: Model) -> Centres | None:
         """Centres from a start on; None if the quadratic part of the penalty does without."""
         penalty = master.penalty
-        if not penalty.l1.any():
+        if not master.problem.l1:
             return None
         slope = np.abs(_slope(master, start))
         excess = np.maximum(slope - penalty.l1, 0.0)

@@ -11,7 +11,7 @@ P(w) + ½ρ‖w − c‖² instead, whose centre c follows the best weights (the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,9 +48,9 @@ class Model(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """A penalty Σ l1_j·|w_j| + ½·l2·‖w‖²."""
+    """A penalty Σ l1_j·|w_j| + ½·l2·‖w‖²; a number in place of the l1_j is that of all."""
 
-    l1: Array
+    l1: Any
     l2: float
 
 
@@ -63,9 +63,10 @@ class Master:
             problem, self._units = in_own_units(problem)
         nodes, edges = problem.row_tuples()
         present = None if problem.present is None else problem.present.ravel().astype(np.float64)
-        self.problem, self.penalty = problem, Sizes(problem.l1 / self._units, problem.l2)
+        l1 = problem.l1 / self._units if problem.l1 else None
+        self.problem = problem
+        self.penalty = Sizes(0.0 if l1 is None else l1, problem.l2)
         self.centre, self.rho = np.zeros(problem.size), 0.0
-        l1 = self.penalty.l1 if problem.l1 else None
         k, alpha = problem.n_labels, problem.l2 or 1.0
         self.ascent = _core.PlaneAscent(nodes, edges, k, problem.mass, alpha, present, l1)
         self._bound = 0.0  # no loss and no penalty is negative

@@ -41,7 +41,8 @@ def solve_small(master: Master) -> list[Array]:
         return []
     rows, costs, betas, numbers = ascent.list(True)
     units = numbers.astype(np.int64)
-    penalty = Sizes(master.penalty.l1[chosen], problem.l2 + master.rho)
+    l1 = master.penalty.l1[chosen] if problem.l1 else 0.0
+    penalty = Sizes(l1, problem.l2 + master.rho)
     with one_blas_thread():  # hundreds of small factors: others would mostly wait
         found = _solution(rows[:, chosen], costs, units, problem.mass, penalty, base[chosen])
     total = np.bincount(units, found.multipliers, problem.mass.size)
@@ -63,7 +64,7 @@ def _solution(
 ) -> Saddle:
     """Weights and multipliers of the program; few planes of many weights are written in a basis."""
     span: Array | None = None
-    sized = bool(penalty.l1.any())
+    sized = bool(np.any(penalty.l1))
     if rows.shape[0] < rows.shape[1] and rows.shape[1] > _FEW and not sized:
         span, upper = linalg.qr(rows.T, mode="economic")
         rows, base = upper.T, base @ span
