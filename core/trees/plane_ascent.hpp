@@ -1,15 +1,23 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "common/lanes.hpp"
 #include "trees/feature_rows.hpp"
 
 // The dual of max-margin training over labellings that were met so far.
 namespace minimand {
+
+/// u moved towards zero.
+MINIMAND_INLINE double shrunk(double u, double by) {
+  return std::copysign(std::max(std::abs(u) - by, 0.0), u);
+}
 
 /// A labelling c of a unit, less the true one: value times (row, label), and its cost.
 ///
@@ -104,8 +112,14 @@ class PlaneAscent {
   const double* block(const Atom& atom, const double* w) const;
   double dot(const Atom& atom, const double* w) const;
   void add(const Atom& atom, double factor, std::vector<double>& w) const;
+  /// Calls `look(place)` for the weights that an atom touches.
   template <class Look>
-  void each_place(const Atom& atom, Look look) const;
+  void each_place(const Atom& atom, Look look) const {
+    const auto row = static_cast<std::size_t>(atom.row);
+    const auto first = static_cast<std::size_t>(block(atom, w_.data()) - w_.data());
+    const auto shifted = [&](std::size_t j) { look(first + j); };
+    row < n_nodes_ ? nodes_.each(row, shifted) : edges_.each(row - n_nodes_, shifted);
+  }
   std::uint64_t key(std::int64_t row, std::int32_t label) const {
     return static_cast<std::uint64_t>(row) * k_ * k_ + static_cast<std::uint64_t>(label);
   }
