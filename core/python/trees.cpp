@@ -198,15 +198,23 @@ struct KeptRows {
 class Ascent {
  public:
   Ascent(const nb::tuple& nodes, const nb::tuple& edges, std::int64_t k, const Array& mass,
-         double alpha, const nb::object& present)
+         double alpha, const nb::object& present, const nb::object& l1)
       : nodes_(nodes),
         edges_(edges),
         ascent_(nodes_.rows, edges_.rows, nodes_.count, edges_.count, count(k, "k"),
-                copied(vector<double>(mass, "mass")), alpha, mask_of(present)) {
+                copied(vector<double>(mass, "mass")), alpha, mask_of(present), mask_of(l1)) {
     if (!(alpha > 0.0)) value_problem("alpha must be positive");
     if (!present.is_none()) {
       check_size(nb::cast<Array>(present).size(), nodes_.rows.columns * count(k, "k"), "present");
     }
+    if (!l1.is_none()) {
+      check_size(nb::cast<Array>(l1).size(), ascent_.coefficients(), "l1");
+    }
+  }
+
+  void centre(double alpha, const Array& base) {
+    if (!(alpha > 0.0)) value_problem("alpha must be positive");
+    ascent_.centre(alpha, vector<double>(base, "base", ascent_.coefficients()));
   }
 
   void add(const Array& units, const Array& costs, const Array& starts, const Array& rows,
@@ -282,6 +290,12 @@ class Ascent {
     return copy.hand_over();
   }
 
+  Result slope() {
+    Fresh copy({ascent_.coefficients()});
+    std::copy(ascent_.slope().begin(), ascent_.slope().end(), copy.values().begin());
+    return copy.hand_over();
+  }
+
   std::size_t planes() const { return ascent_.planes(); }
 
  private:
@@ -317,8 +331,11 @@ void bind_trees(nb::module_& m) {
   nb::class_<Ascent>(m, "PlaneAscent",
                      "Ascent on the dual of max-margin training over labellings met so far.")
       .def(nb::init<const nb::tuple&, const nb::tuple&, std::int64_t, const Array&, double,
-                    const nb::object&>(),
-           arg("nodes"), arg("edges"), arg("k"), arg("mass"), arg("alpha"), arg("present").none())
+                    const nb::object&, const nb::object&>(),
+           arg("nodes"), arg("edges"), arg("k"), arg("mass"), arg("alpha"), arg("present").none(),
+           arg("l1").none())
+      .def("centre", &Ascent::centre, arg("alpha"), arg("base"),
+           "Other values of alpha and base; refresh must follow.")
       .def("add", &Ascent::add, arg("units"), arg("costs"), arg("starts"), arg("rows"),
            arg("labels"), arg("values"), "Add planes, whose entries lie one after the other.")
       .def("run", &Ascent::run, arg("passes"), arg("enough"), arg("seed"),
@@ -331,6 +348,7 @@ void bind_trees(nb::module_& m) {
            "Mean and maximum of the planes of every unit at some weights.")
       .def("forget", &Ascent::forget, arg("age"), "Drop planes that were idle for so many passes.")
       .def("weights", &Ascent::weights, "A copy of the weights, block by block.")
+      .def("slope", &Ascent::slope, "A copy of g, as of the last refresh.")
       .def_prop_ro("planes", &Ascent::planes, "How many planes there are.");
 }
 

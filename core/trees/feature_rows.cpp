@@ -41,15 +41,4 @@ void FeatureRows::add(std::size_t row, double factor, const double* mask, double
   }
 }
 
-void FeatureRows::clear(std::size_t row, double* w) const {
-  if (starts.empty()) {
-    std::fill_n(w, columns, 0.0);
-    return;
-  }
-  for (auto at = static_cast<std::size_t>(starts[row]);
-       at < static_cast<std::size_t>(starts[row + 1]); ++at) {
-    w[places[at]] = 0.0;
-  }
-}
-
 }  // namespace minimand

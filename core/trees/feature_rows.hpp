@@ -16,8 +16,18 @@ struct FeatureRows {
   double dot(std::size_t row, const double* w) const;
   /// w += factor * row, entry by entry times `mask` unless that is null.
   void add(std::size_t row, double factor, const double* mask, double* w) const;
-  /// Zero wherever `add` of this row may have changed w.
-  void clear(std::size_t row, double* w) const;
+  /// Calls `look(column)` wherever `add` of this row may change w.
+  template <class Look>
+  void each(std::size_t row, Look look) const {
+    if (starts.empty()) {
+      for (std::size_t j = 0; j < columns; ++j) look(j);
+      return;
+    }
+    const auto last = static_cast<std::size_t>(starts[row + 1]);
+    for (auto e = static_cast<std::size_t>(starts[row]); e < last; ++e) {
+      look(static_cast<std::size_t>(places[e]));
+    }
+  }
 };
 
 }  // namespace minimand

@@ -1,10 +1,12 @@
 #include "trees/plane_ascent.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 
+#include "common/lanes.hpp"
 #include "common/watch.hpp"
 #include "scalar/functions.hpp"
 
@@ -32,7 +34,7 @@ struct Shuffler {
 
 PlaneAscent::PlaneAscent(FeatureRows nodes, FeatureRows edges, std::size_t n_nodes,
                          std::size_t n_edges, std::size_t k, std::vector<double> mass, double alpha,
-                         std::vector<double> present)
+                         std::vector<double> present, std::vector<double> l1)
     : nodes_(nodes),
       edges_(edges),
       n_nodes_(n_nodes),
@@ -42,13 +44,22 @@ PlaneAscent::PlaneAscent(FeatureRows nodes, FeatureRows edges, std::size_t n_nod
       mass_(std::move(mass)),
       present_(std::move(present)),
       alpha_(alpha),
+      l1_(std::move(l1)),
       units_(mass_.size()),
       w_(edge_part_ + k * k * edges.columns, 0.0),
-      scratch_(w_.size(), 0.0) {
+      slope_(w_.size(), 0.0),
+      scratch_(w_.size(), 0.0),
+      pull_(l1_.empty() ? 0 : w_.size(), 0.0),
+      is_touched_(l1_.empty() ? 0 : w_.size(), 0) {
   for (Unit& unit : units_) {
     unit.planes.push_back({0.0, 1.0, 0, {}, {}});
     unit.gram.assign(1, 0.0);
   }
+}
+
+void PlaneAscent::centre(double alpha, std::span<const double> base) {
+  alpha_ = alpha;
+  base_.assign(base.begin(), base.end());
 }
 
 std::size_t PlaneAscent::planes() const {
@@ -132,11 +143,8 @@ void PlaneAscent::add(std::size_t number, double cost, std::span<const Entry> en
   }
   unit.gram = std::move(gram);
   const Plane& own = unit.planes.back();
-  for (const std::uint32_t a : own.atoms) {  // all touched blocks back to zero
-    const Atom& atom = unit.atoms[a];
-    double* const own_block = scratch_.data() + (block(atom, scratch_.data()) - scratch_.data());
-    const auto row = static_cast<std::size_t>(atom.row);
-    row < n_nodes_ ? nodes_.clear(row, own_block) : edges_.clear(row - n_nodes_, own_block);
+  for (const std::uint32_t a : own.atoms) {
+    each_place(unit.atoms[a], [&](std::size_t j) { scratch_[j] = 0.0; });
   }
 }
 
@@ -176,6 +184,7 @@ double PlaneAscent::visit(std::size_t number) {
   const double spread = top - low;
   if (!(spread > 0.0)) return slack;
   const double rate = mass_[number] / alpha_;
+  const double curved = rate / unit.longer;
   change_.assign(m, 0.0);
   bool moved = false;
   for (std::size_t step = 0; step < kSteps * m; ++step) {
@@ -190,28 +199,18 @@ double PlaneAscent::visit(std::size_t number) {
     const double distance =
         unit.gram[up * m + up] + unit.gram[down * m + down] - 2.0 * unit.gram[up * m + down];
     const double most = unit.planes[down].beta;
-    const double length = distance > kSmallest ? std::min(rise / (rate * distance), most) : most;
+    const double length = distance > kSmallest ? std::min(rise / (curved * distance), most) : most;
     unit.planes[up].beta += length;
     unit.planes[down].beta = length == most ? 0.0 : most - length;
     change_[up] += length;
     change_[down] -= length;
     moved = true;
     for (std::size_t c = 0; c < m; ++c) {
-      h[c] -= rate * length * (unit.gram[up * m + c] - unit.gram[down * m + c]);
+      h[c] -= curved * length * (unit.gram[up * m + c] - unit.gram[down * m + c]);
     }
   }
   if (!moved) return slack;
-  std::fill(atoms_.begin(), atoms_.end(), 0.0);
-  for (std::size_t c = 1; c < m; ++c) {
-    if (change_[c] == 0.0) continue;
-    const Plane& plane = unit.planes[c];
-    for (std::size_t e = 0; e < plane.atoms.size(); ++e) {
-      atoms_[plane.atoms[e]] += change_[c] * plane.values[e];
-    }
-  }
-  for (std::size_t a = 0; a < unit.atoms.size(); ++a) {
-    if (atoms_[a] != 0.0) add(unit.atoms[a], -rate * atoms_[a], w_);
-  }
+  pull_.empty() ? move(unit, rate) : move_shrunk(unit, rate);
   return slack;
 }
 
@@ -247,7 +246,7 @@ PlaneAscent::Outcome PlaneAscent::run(std::size_t passes, double enough, std::ui
 }
 
 double PlaneAscent::refresh() {
-  std::fill(w_.begin(), w_.end(), 0.0);
+  std::fill(slope_.begin(), slope_.end(), 0.0);
   double gain = 0.0;
   for (std::size_t i = 0; i < units_.size(); ++i) {
     Unit& unit = units_[i];
@@ -262,8 +261,13 @@ double PlaneAscent::refresh() {
       }
     }
     for (std::size_t a = 0; a < unit.atoms.size(); ++a) {
-      if (atoms_[a] != 0.0) add(unit.atoms[a], -mass_[i] / alpha_ * atoms_[a], w_);
+      if (atoms_[a] != 0.0) add(unit.atoms[a], mass_[i] * atoms_[a], slope_);
     }
+  }
+  for (std::size_t j = 0; j < w_.size(); ++j) {
+    const double pull = ((base_.empty() ? 0.0 : base_[j]) - slope_[j]) / alpha_;
+    if (!pull_.empty()) pull_[j] = pull;
+    w_[j] = pull_.empty() ? pull : shrunk(pull, l1_[j] / alpha_);
   }
   return gain - 0.5 * alpha_ * inner_product(w_, w_);
 }

@@ -24,6 +24,8 @@ MODELS = {
     "edges": mm.SequenceLabeler("crf", alpha=0.1, edge_features="both"),
     "observed": mm.SequenceLabeler("crf", alpha=0.1, weights="observed", transitions="observed"),
     "max_margin": mm.SequenceLabeler("max_margin", alpha=0.1),
+    "max_margin, l1": mm.SequenceLabeler("max_margin", "l1", alpha=0.05),
+    "max_margin, both": mm.SequenceLabeler("max_margin", "elastic_net", alpha=0.05),
     "max_margin, edges": mm.SequenceLabeler("max_margin", alpha=0.1, edge_features="later"),
 }
 
@@ -68,7 +70,9 @@ def test_a_perceptron_is_judged_by_its_mistakes():
     assert found.kind == model.certificate_.kind
 
 
-@pytest.mark.parametrize(("loss", "penalty"), [("crf", "l2"), ("crf", "l1"), ("max_margin", "l2")])
+@pytest.mark.parametrize(
+    ("loss", "penalty"), [("crf", "l2"), ("crf", "l1"), ("max_margin", "l2"), ("max_margin", "l1")]
+)
 def test_graphs_are_certified(loss, penalty):
     model = mm.GraphLabeler(loss, penalty, alpha=0.05, directed=False).fit(X, Y, EDGES)
     found = mm.certify(model, X, Y, edges=EDGES)

@@ -1,5 +1,6 @@
 """`GraphLabeler`: laws of its fits, and one clear sentence for every bad input."""
 
+import itertools
 import pickle
 import warnings
 
@@ -56,7 +57,7 @@ def test_the_crf_is_at_a_minimum_of_the_likelihood():
 
 @pytest.mark.parametrize(
     ("loss", "penalty"),
-    [("crf", "l2"), ("max_margin", "l2"), ("crf", "l1"), ("crf", "elastic_net")],
+    list(itertools.product(["crf", "max_margin"], ["l2", "l1", "elastic_net"])),
 )
 def test_chains_are_labelled_as_sequence_labelers_do(loss, penalty):
     X, y, edges = _data([(0, 1), (1, 2), (2, 3)])
@@ -65,7 +66,8 @@ def test_chains_are_labelled_as_sequence_labelers_do(loss, penalty):
     assert np.isclose(graph.certificate_.primal, chain.certificate_.primal, atol=1e-7)
     assert max(graph.certificate_.relative, chain.certificate_.relative) <= 1e-8
     if penalty == "l1":
-        assert np.mean(graph.coef_ == 0) >= 0.5  # nothing is gained by both labels
+        # One label's weights are enough for a crf; elsewhere both may share them at no cost.
+        assert np.mean(graph.coef_ == 0) >= (0.5 if loss == "crf" else 0.3)
         return  # the weights are not unique
     np.testing.assert_allclose(graph.coef_, chain.coef_, atol=1e-3)
     np.testing.assert_allclose(graph.pairs_, chain.transitions_, atol=1e-3)
@@ -222,11 +224,11 @@ X0, Y0, E0 = _data(TREE, n=2)
     [
         ({"loss": "hinge"}, (X0, Y0, E0), "loss of GraphLabeler must be one of"),
         (
-            {"loss": "max_margin", "penalty": "l1"},
+            {"loss": "max_margin", "penalty": "no_penalty"},
             (X0, Y0, E0),
-            "takes penalty='l2' with alpha > 0",
+            "takes a penalty with alpha > 0",
         ),
-        ({"loss": "max_margin", "alpha": 0.0}, (X0, Y0, E0), "penalty='l2' with alpha > 0"),
+        ({"loss": "max_margin", "alpha": 0.0}, (X0, Y0, E0), "takes a penalty with alpha > 0"),
         ({"alpha": -1}, (X0, Y0, E0), "alpha must be a finite number"),
         ({"directed": "no"}, (X0, Y0, E0), "directed must be True or False"),
         ({"loss": "perceptron", "alpha": 1.0}, (X0, Y0, E0), "alpha has no meaning"),

@@ -140,11 +140,12 @@ def close(a, b):
 
 
 LOSSES = ["crf", "max_margin"]
+SPARSE = [("max_margin", "l1"), ("max_margin", "elastic_net")]
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_weights_are_copies_and_orders_do_not_matter(loss):
-    model = mm.SequenceLabeler(loss, alpha=0.05, tol=1e-6)
+@pytest.mark.parametrize(("loss", "penalty"), [*((one, "l2") for one in LOSSES), *SPARSE])
+def test_weights_are_copies_and_orders_do_not_matter(loss, penalty):
+    model = mm.SequenceLabeler(loss, penalty, alpha=0.05, tol=1e-6)
     s = np.array([2, 0, 1, 3] * 3)
     weighted = clone(model).fit(X, Y, sample_weight=s)
     rows = np.repeat(np.arange(len(X)), s)
@@ -156,6 +157,7 @@ def test_weights_are_copies_and_orders_do_not_matter(loss):
     renamed = clone(model).fit(X, [[other[c] for c in own] for own in Y])
     plain = clone(model).fit(X, Y)
     assert close(plain, renamed)
+    assert plain.certificate_.relative <= 1e-6
     if loss == "crf":  # strictly convex: the weights agree, too
         order = [plain.classes_.tolist().index(c) for c in ("b", "c", "a")]
         np.testing.assert_allclose(renamed.coef_, plain.coef_[order], atol=2e-2)

@@ -31,7 +31,7 @@ def problem(seed):
         X.append(X[0].copy())
         y.append([1 - c if c < 2 else 0 for c in y[0]])
     loss = str(rng.choice(LOSSES))
-    penalty = "l2" if loss == "max_margin" else str(rng.choice(list(PENALTIES)))
+    penalty = str(rng.choice([p for p in PENALTIES if loss == "crf" or p != "no_penalty"]))
     options = {
         "alpha": float(10.0 ** rng.uniform(-5, 1)),
         "ends": bool(rng.random() < 0.6),
@@ -156,7 +156,7 @@ class Enumerated:
             return self.smooth(w)[0] + l1 * np.abs(w).sum()
         parts = zip(self.mass, self.phi, self.delta)
         losses = [s * (phi @ w + cost).max() for s, phi, cost in parts]
-        return sum(losses) + 0.5 * l2 * float(w @ w)
+        return sum(losses) + l1 * np.abs(w).sum() + 0.5 * l2 * float(w @ w)
 
     def least(self):
         """A value near the optimum: by SciPy from two starts, or by Clarabel."""
@@ -182,18 +182,22 @@ class Enumerated:
         return min(found)
 
     def _program(self):
-        """min ½l2·‖w‖² + Σ mass·ξ  where  ξ_i ≥ Δ + φ·w: the quadratic program itself."""
-        l2, places = self.penalty()[1], np.flatnonzero(self.free)
+        """min l1·Στ + ½l2·‖w‖² + Σ mass·ξ  where  ξ_i ≥ Δ + φ·w, τ ≥ |w|: the program itself."""
+        (l1, l2), places = self.penalty(), np.flatnonzero(self.free)
         sizes = np.maximum(np.sqrt(sum((p[:, places] ** 2).sum(axis=0) for p in self.phi)), 1e-12)
         u, n = len(self.phi), places.size
         rows, right = [], []
         for i, (phi, cost) in enumerate(zip(self.phi, self.delta)):
             slack = np.zeros((phi.shape[0], u))
             slack[:, i] = -1.0
-            rows.append(np.hstack([phi[:, places] / sizes, slack]))
+            rows.append(np.hstack([phi[:, places] / sizes, slack, np.zeros((cost.size, n))]))
             right.append(-cost)
-        P = sparse.diags(np.concatenate([l2 / sizes**2, np.zeros(u)]), format="csc")
-        q, A = np.concatenate([np.zeros(n), self.mass]), sparse.csc_matrix(np.vstack(rows))
+        for sign in (1.0, -1.0):
+            rows.append(np.hstack([sign * np.eye(n), np.zeros((n, u)), -np.eye(n)]))
+            right.append(np.zeros(n))
+        P = sparse.diags(np.concatenate([l2 / sizes**2, np.zeros(u + n)]), format="csc")
+        q = np.concatenate([np.zeros(n), self.mass, l1 / sizes])
+        A = sparse.csc_matrix(np.vstack(rows))
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         b = np.concatenate(right)

@@ -65,7 +65,7 @@ class GraphLabeler(Inspected, Labeler):
         "crf" needs trees or graphs with narrow cycles; "max_margin" and "perceptron" take the
         linear relaxation for graphs that are too wide.
     penalty : {"l2", "l1", "elastic_net", "no_penalty"} or Penalty, default="l2"
-        As in `SequenceLabeler`: all weights are penalised alike, and "max_margin" takes "l2".
+        As in `SequenceLabeler`: all weights are penalised alike.
     alpha : float, optional
         The factor of the penalty; by default one divided by the number of graphs, or by the sum of
         their weights.

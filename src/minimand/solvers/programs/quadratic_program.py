@@ -79,6 +79,45 @@ class RowsWithSlacks(Rows):
         return solve
 
 
+class RowsWithSizes(RowsWithSlacks):
+    """The rows of B w − ξ[group], w − τ and −w − τ, x = (w, ξ, τ): τ bounds the sizes of w."""
+
+    def times(self, x: Array) -> Array:
+        """A x."""
+        size = self.matrix.shape[1]
+        above, tau = np.split(x, [x.size - size])
+        return np.concatenate([super().times(above), x[:size] - tau, -x[:size] - tau])
+
+    def transposed(self, multipliers: Array) -> Array:
+        """Aᵀλ."""
+        own, upper, lower = self._parts(multipliers)
+        found = super().transposed(own)
+        found[: self.matrix.shape[1]] += upper - lower
+        return np.concatenate([found, -(upper + lower)])
+
+    def solver(self, weight: Array, quadratic: Array) -> Callable[[Array], Array]:
+        """The inverse, by Schur's complement of the sizes."""
+        size = self.matrix.shape[1]
+        own, upper, lower = self._parts(weight)
+        above, total = quadratic[:-size].copy(), upper + lower + quadratic[-size:]
+        tilt = (upper - lower) / total
+        above[:size] += upper * (1.0 - tilt) + lower * (1.0 + tilt)
+        reduced = super().solver(own, above)
+
+        def solve(right: Array) -> Array:
+            rest, for_sizes = right[:-size].copy(), right[-size:]
+            rest[:size] += tilt * for_sizes
+            found = reduced(rest)
+            return np.concatenate([found, for_sizes / total + tilt * found[:size]])
+
+        return solve
+
+    def _parts(self, rows: Array) -> tuple[Array, Array, Array]:
+        """What belongs to B w − ξ, to w − τ and to −w − τ."""
+        count, size = self.matrix.shape
+        return rows[:count], rows[count : count + size], rows[count + size :]
+
+
 def _inverse(matrix: Array, weight: Array, quadratic: Array) -> Callable[[Array], Array]:
     """The inverse of matrixᵀdiag(weight)matrix + diag(quadratic), by Cholesky's factors."""
     normal = matrix.T @ (weight[:, None] * matrix)

@@ -18,6 +18,7 @@ from .crf.penalised import ChainModel, ChainPoint
 from .graph_problem import GraphProblem
 from .graph_steps import share_wrong
 from .max_margin.training import graph_vector, of_chains, train_graph_margin
+from .penalty import penalty_value
 from .perceptron import share_of_mistakes
 from .problem import ChainProblem, ChainWeights
 
@@ -71,7 +72,7 @@ def judge_graphs(
             problem, point, scale, [], lambda c: train_graph_crf(problem, c), max_seconds
         )
     found = problem.augmented(w, exact=True)
-    primal = float(problem.mass @ found.values + 0.5 * problem.l2 * (w @ w))
+    primal = float(problem.mass @ found.values + penalty_value(problem, w))
     fit = train_graph_margin(problem, Control(tol=_ENOUGH, max_seconds=max_seconds), w)
     scale = float(fit.history.primal[0])
     rounding = 4 * EPS * (found.size + primal)

@@ -13,7 +13,7 @@ from ...._base.typing import AnyArray, Array, ArrayLike, BoolArray
 from ...._base.wording import brief
 from ....outputs.graph import Topology
 from ....solvers.structured.graph_problem import GraphProblem, hamming
-from ....solvers.structured.max_margin.training import refuse_l1
+from ....solvers.structured.max_margin.training import refuse_none
 from ....solvers.structured.problem import Allowed
 from ...inputs import data
 from ..edge_features import gathered
@@ -100,7 +100,7 @@ def check_graph_choices(labeler: Any) -> Choices:
             f"{brief(labeler.edge_features)}."
         )
     if labeler.loss == "max_margin":
-        refuse_l1(l1, 0.0 if alpha == 0 else l2)
+        refuse_none(*((0.0, 0.0) if alpha == 0 else (l1, l2)))
     return Choices(labeler.loss, penalty, alpha)
 
 

@@ -17,10 +17,10 @@ from typing import Protocol
 
 import numpy as np
 
-from .... import _core
 from ...._base.typing import Array
 from ....problem.point import EPS
 from ...steps.krylov import add
+from ..penalty import Penalty, penalty_value, shares, strongly_convex, young
 from ..problem import ChainProblem
 from .likelihood import Likelihood, Scores, Terms
 from .metric import Metric, Metrics
@@ -29,18 +29,6 @@ from .strong_weights import with_strong_weights
 
 _APART = 1e-4  # largest change of a score in a difference of slopes: 8 digits remain; safeguard
 _ALIKE = 1e-9  # range of probabilities that counts as none: rounding; safeguard
-
-
-class Penalty(Protocol):
-    """The penalty l1·‖w‖₁ + ½·l2·‖w‖² of a problem."""
-
-    @property
-    def l1(self) -> float:
-        """The factor of ‖w‖₁."""
-
-    @property
-    def l2(self) -> float:
-        """The factor of ½‖w‖²."""
 
 
 class LossOfScores(Protocol):
@@ -88,10 +76,10 @@ class ChainPoint:
         """A bound of P(w) − min P; infinite without a penalty, unless the slope is zero."""
         problem, loss = self.problem, self.value
         if not problem.l1:
-            return _strongly_convex(problem.l2, self.steepest)
+            return strongly_convex(problem.l2, self.steepest)
         return min(
-            (1.0 - s) * loss + _young(problem, self.w, self.slope, s)
-            for s in _shares(problem, self.slope)
+            (1.0 - s) * loss + young(problem, self.w, self.slope, s)
+            for s in shares(problem, self.slope)
         )
 
     @property
@@ -147,12 +135,6 @@ class ScoredPoint(ChainPoint):
         return self.terms.size
 
 
-def penalty_value(problem: Penalty, w: Array) -> float:
-    """l1·‖w‖₁ + ½·l2·‖w‖²."""
-    value = 0.5 * problem.l2 * _core.dot(w, w)
-    return value + problem.l1 * float(np.abs(w).sum()) if problem.l1 else value
-
-
 def least_subgradient(problem: Penalty, w: Array, slope: Array) -> Array:
     """g + l2·w + l1·sign(w); where w = 0, g shrunk towards zero by l1."""
     found = slope.copy()
@@ -161,35 +143,6 @@ def least_subgradient(problem: Penalty, w: Array, slope: Array) -> Array:
         shrunk = np.sign(found) * np.maximum(np.abs(found) - problem.l1, 0.0)
         found = np.where(w == 0, shrunk, found + problem.l1 * np.sign(w))
     return found
-
-
-def _strongly_convex(l2: float, slope: Array) -> float:
-    """‖∇P‖²/(2·l2)."""
-    if not l2:
-        return 0.0 if not slope.any() else np.inf
-    return 0.5 * _core.dot(slope, slope) / l2
-
-
-def _shares(problem: Penalty, slope: Array) -> set[float]:
-    """The shares s of the slope to try: the largest that is legal, and one without an excess."""
-    most = float(np.abs(slope).max(initial=0.0))
-    inside = 1.0 if most <= problem.l1 else problem.l1 / most
-    return {1.0, inside} if problem.l2 else {inside}
-
-
-def _young(problem: Penalty, w: Array, slope: Array, s: float) -> float:
-    """Ω(w) + Ω*(v) − v·w at v = −s·g, as sums of terms that are never negative.
-
-    With c = soft(v, l1) they are (c − l2·w)²/(2·l2) and |w|·l1 − w·(v − c).
-    """
-    l1, l2 = problem.l1, problem.l2
-    v = -s * slope
-    excess = np.sign(v) * np.maximum(np.abs(v) - l1, 0.0)
-    kinked = np.maximum(l1 * np.abs(w) - w * (v - excess), 0.0)
-    if not l2:
-        return float(kinked.sum())
-    excess -= l2 * w
-    return 0.5 * _core.dot(excess, excess) / l2 + float(kinked.sum())
 
 
 class Model:

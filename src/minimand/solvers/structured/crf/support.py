@@ -15,8 +15,9 @@ import numpy as np
 
 from .... import _core
 from ...._base.typing import Array, IntArray
+from ..penalty import penalty_value
 from .metric import Metric
-from .penalised import ChainPoint, Model, ScoredPoint, penalty_value
+from .penalised import ChainPoint, Model, ScoredPoint
 
 MOST = 300  # weights of such a step: up to so many the compiled minimiser is exact; derived
 _EXACT = 1e-6  # share of the goal for the gap, to which the quadratic is minimised; safeguard

@@ -16,7 +16,8 @@ from ..course import Course, Trained
 from ..graph_problem import GraphProblem, hamming
 from ..own_columns import graph_on_own_columns, matrix_of
 from ..problem import ChainProblem, ChainWeights
-from .rounds import Judged, margin_rounds
+from .master import Judged
+from .rounds import margin_rounds
 
 _PATIENCE = 100  # rounds without progress, after which only rounding is left; safeguard
 _PROGRESS = 0.01  # share by which the gap falls, or the bound rises, in progress; safeguard
@@ -25,11 +26,11 @@ _PROGRESS = 0.01  # share by which the gap falls, or the bound rises, in progres
 def train_max_margin(
     problem: ChainProblem, control: Control, start: ChainWeights | None = None
 ) -> Trained:
-    """Minimise the mean of max_c [Δ(y, c) + z(c)] − z(y) over sequences, plus l2·½‖w‖².
+    """Minimise the mean of max_c [Δ(y, c) + z(c)] − z(y) over sequences, plus l1·‖w‖₁ + ½·l2·‖w‖².
 
     Labellings that violate the margin at ``start`` are the first that the dual knows.
     """
-    refuse_l1(problem.l1, problem.l2)
+    refuse_none(problem.l1, problem.l2)
     graphs = of_chains(problem)
     layout, first = problem.layout, None
     if start is not None:  # without weights that this problem does not have
@@ -67,12 +68,12 @@ def _has_advanced(before: Judged, judged: Judged) -> bool:
     return fallen or judged.dual - before.dual > _PROGRESS * abs(before.dual)
 
 
-def refuse_l1(l1: float, l2: float) -> None:
-    """Refuse penalties for which the dual has no bound of this form."""
-    if l1 > 0 or not l2 > 0:
+def refuse_none(l1: float, l2: float) -> None:
+    """Refuse a loss without a penalty, for which 0 is the only bound."""
+    if not (l1 > 0 or l2 > 0):
         raise ValueError(
-            "loss='max_margin' takes penalty='l2' with alpha > 0: its bound is that of the "
-            "quadratic penalty. Take loss='crf' for other penalties."
+            "loss='max_margin' takes a penalty with alpha > 0: without one its dual bounds "
+            "nothing. Set alpha above 0."
         )
 
 
@@ -111,6 +112,7 @@ def of_chains(problem: ChainProblem) -> GraphProblem:
         allowed_pairs=None if allowed is None else allowed.transitions,
         present_pairs=problem.present_transitions,
         present=present,
+        l1=problem.l1,
         words=problem.words,
         meter=problem.meter,
     )
