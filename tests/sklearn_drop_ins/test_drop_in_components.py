@@ -9,6 +9,7 @@ from sklearn import decomposition, manifold
 from sklearn.datasets import load_digits, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import minimand as mm
 from minimand import sklearn as drop_ins
 
 IRIS = load_iris(return_X_y=True)[0]
@@ -70,6 +71,46 @@ def test_truncated_svd(form):
     assert model.certificate_.relative < 1e-6
     with pytest.raises(ValueError, match="n_components"):
         drop_ins.TruncatedSVD(65).fit(X)
+
+
+_LARGE = {
+    "sparse": sparse.random(900, 2500, 0.02, format="csr", random_state=0),
+    "tall": sparse.random(2500, 600, 0.02, format="csr", random_state=0),
+    "dense": np.random.default_rng(0).normal(size=(500, 900)) * 0.99 ** np.arange(900),
+    "low rank": np.random.default_rng(0).normal(size=(700, 3))
+    @ np.random.default_rng(1).normal(size=(3, 800)),
+    "zeros": np.zeros((600, 700)),
+}
+
+
+@pytest.mark.parametrize("name", _LARGE)
+@pytest.mark.parametrize("k", [2, 5])
+def test_randomised_svd_of_large_data_keeps_no_less_and_its_bound_holds(name, k):
+    X = _LARGE[name]
+    dense = X.toarray() if sparse.issparse(X) else X
+    best = 0.5 * np.sum(np.linalg.svd(dense, compute_uv=False)[k:] ** 2) / len(dense)
+    whole = 0.5 * np.sum(dense**2) / len(dense)
+    for seed in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = drop_ins.TruncatedSVD(k, random_state=seed).fit(X)
+            outputs = drop_ins.TruncatedSVD(k, random_state=seed).fit_transform(X)
+        peer = decomposition.TruncatedSVD(k, random_state=seed).fit(X)
+        assert np.allclose(model.components_ @ model.components_.T, np.eye(k), atol=1e-12)
+        assert np.allclose(outputs, X @ model.components_.T)
+        assert np.allclose(np.linalg.norm(outputs, axis=0), model.singular_values_)
+        kept = np.sum((X @ model.components_.T) ** 2)
+        assert kept >= np.sum((X @ peer.components_.T) ** 2) * (1 - 1e-12)
+        found = model.certificate_
+        lost = 0.5 * np.sum((dense - outputs @ model.components_) ** 2) / len(dense)
+        assert found.primal == pytest.approx(lost, abs=1e-12 * whole)
+        assert found.dual <= best + found.rounding
+        assert best <= found.primal + found.rounding
+        closer = mm.certify(model, X)
+        assert closer.primal == pytest.approx(lost, abs=1e-12 * whole)
+        assert closer.dual >= found.dual - found.rounding - 1e-11 * whole
+    exact = drop_ins.TruncatedSVD(k, algorithm="arpack").fit(X).certificate_
+    assert exact.primal == pytest.approx(best, abs=1e-6 * whole)
 
 
 def test_incremental_pca_says_what_truncation_costs():
