@@ -166,6 +166,39 @@ def test_kernel_pca_and_embedding():
     assert embedding.certificate_.relative < 1e-6
 
 
+@pytest.mark.parametrize("shape", [(60, 4), (300, 12), (300, 200)])
+@pytest.mark.parametrize("k", [1, 3, 4])
+def test_kernel_pca_of_the_linear_kernel_is_that_of_its_matrix(shape, k):
+    """From products of columns, or from all values of the kernel: the same model."""
+    rng = np.random.default_rng(k)
+    X = 50.0 + rng.normal(size=shape) * 0.8 ** np.arange(shape[1])
+    model = drop_ins.KernelPCA(k, fit_inverse_transform=True).fit(X)
+    by_values = drop_ins.KernelPCA(k, kernel=lambda x, z: x @ z).fit(X)
+    peer = decomposition.KernelPCA(k, eigen_solver="dense", fit_inverse_transform=True).fit(X)
+    assert np.allclose(model.eigenvalues_, peer.eigenvalues_, rtol=1e-9)
+    assert np.allclose(model.eigenvectors_, peer.eigenvectors_, atol=1e-8)
+    new = 50.0 + rng.normal(size=(5, shape[1]))
+    assert np.allclose(model.transform(new), peer.transform(new), atol=1e-6)
+    outputs = model.transform(X)
+    assert np.allclose(outputs, model.fit_transform(X), atol=1e-6)
+    assert np.allclose(model.inverse_transform(outputs), peer.inverse_transform(outputs), atol=1e-5)
+    centred = X - X.mean(axis=0)
+    best = 0.5 * np.sum(np.linalg.svd(centred, compute_uv=False)[k:] ** 2) / len(X)
+    for found in (model.certificate_, by_values.certificate_):
+        assert found.primal == pytest.approx(best, rel=1e-9, abs=1e-10)
+        assert found.dual <= best * (1 + 1e-12) + found.rounding
+        assert found.relative < 1e-9
+
+
+def test_kernel_pca_of_columns_that_do_not_vary_takes_the_kernel_matrix():
+    X = np.column_stack([np.arange(30.0), np.full((30, 2), 3.0)])
+    model = drop_ins.KernelPCA(3).fit(X)
+    peer = decomposition.KernelPCA(3).fit(X)
+    assert np.allclose(model.eigenvalues_, peer.eigenvalues_)
+    assert np.allclose(model.transform(X)[:, 0], peer.transform(X)[:, 0])
+    assert model.certificate_.relative < 1e-9
+
+
 _FEW = [drop_ins.PCA(), drop_ins.TruncatedSVD()]
 _OTHERS = [drop_ins.IncrementalPCA(), drop_ins.KernelPCA(), drop_ins.SpectralEmbedding()]
 

@@ -7,13 +7,17 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg, sparse
 from sklearn import decomposition, manifold
+from sklearn.utils.extmath import svd_flip
 
+from ..._base.linear_system import EPS
 from ..._base.typing import Array, ArrayLike
 from ...certificate import Certificate, bounded
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_normalised
 from ...reverse.finite_squares import in_range_as_given
+from .linear_kernel import LinearFound, LinearKernel, linear_components, suits
 from .rows_so_far import RowsSoFar
 
+_ULPS = 4.0  # of what centring subtracts, for each row; safeguard
 _COLUMNS = 2000  # of data that are kept or summed beside scikit-learn's updates; safeguard
 
 
@@ -109,9 +113,10 @@ class IncrementalPCA(decomposition.IncrementalPCA):
 class KernelPCA(decomposition.KernelPCA):
     """Kernel PCA, as `sklearn.decomposition.KernelPCA`, with a certificate.
 
-    scikit-learn finds the eigenvectors; the certificate compares what they keep with a bound of
-    what any directions could keep. `minimand.KernelPCA` has weights, kernels of all kinds, large n
-    and pre-images by a fixed point.
+    scikit-learn finds the eigenvectors, but for the linear kernel of few columns, whose
+    eigenvectors follow from products of columns. The certificate compares what they keep with a
+    bound of what any directions could keep. `minimand.KernelPCA` has weights, kernels of all
+    kinds, large n and pre-images by a fixed point.
 
     Parameters
     ----------
@@ -136,34 +141,66 @@ class KernelPCA(decomposition.KernelPCA):
 
     certificate_: Certificate
 
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Find the components."""
+        self._begun = True
+        try:
+            super().fit(X, y)
+        finally:
+            self.__dict__.pop("_begun", None)
+        return self
+
+    def _get_kernel(self, X: Any, Y: Any = None) -> Any:
+        """The kernel matrix; in its place, for the first one of a fit, rows that tell as much."""
+        if self.__dict__.pop("_begun", False) and suits(self.kernel, X, self.n_components):
+            return LinearKernel(X)
+        return super()._get_kernel(X, Y)
+
     def _fit_transform_in_place(self, K: Any) -> Any:
-        """scikit-learn's eigenvectors of the centred matrix, judged by it."""
+        """The eigenvectors of the centred matrix, judged by it."""
+        if isinstance(K, LinearKernel):
+            found = linear_components(K.rows, int(self.n_components))
+            if found is not None:
+                self._take(found)
+                return None
+            K = super()._get_kernel(K.rows)
         centred = super()._fit_transform_in_place(K)
         matrix = np.asarray(K if centred is None else centred, dtype=float)
         vectors = np.asarray(self.eigenvectors_, dtype=float)
-        n, k = vectors.shape
-        scale = 0.5 / n
-        words = "mean ½‖φ(x) − φ̂(x)‖², φ̂ the projection of φ onto the components"
-        total = float(np.trace(matrix))
+        k, total = vectors.shape[1], float(np.trace(matrix))
         if k == 0:
-            self.certificate_ = bounded(
-                scale * total, scale * total, scale * total, objective=words
-            )
+            self._certify(total, 0.0, 0.0, 0.0)
             return centred
         kept = float(np.vdot(vectors.T, vectors.T @ matrix))
         if callable(self.kernel) or self.kernel == "precomputed":
             matrix = 0.5 * (matrix + matrix.T)  # others are symmetric, up to rounding
         top = top_of_kernel(matrix, k, start=vectors)
         bound = top.attained if top.exact else top.bound
+        # Centring subtracts means of this size, whose rounding stays.
+        largest = float(np.abs(self._centerer.K_fit_rows_).max())
+        rounding = top.rounding + _ULPS * EPS * len(matrix) * (k + 1) * largest
+        self._certify(total, kept, bound, rounding, certain=top.certain)
+        return centred
+
+    def _take(self, found: LinearFound) -> None:
+        self.eigenvalues_, self.eigenvectors_ = found.values, svd_flip(found.vectors, None)[0]
+        self._centerer.K_fit_rows_, self._centerer.K_fit_all_ = found.sums, found.mean
+        self._centerer.n_features_in_ = found.sums.size
+        bound = float(found.values.sum())
+        self._certify(found.total, found.kept, bound, found.rounding)
+
+    def _certify(
+        self, total: float, kept: float, bound: float, rounding: float, *, certain: bool = True
+    ) -> None:
+        scale = 0.5 / self._centerer.n_features_in_
         self.certificate_ = bounded(
             scale * (total - kept),
             scale * (total - max(bound, kept)),
             scale * total,
-            scale * top.rounding,
-            objective=words,
-            certain=top.certain,
+            scale * rounding,
+            objective="mean ½‖φ(x) − φ̂(x)‖², φ̂ the projection of φ onto the components",
+            certain=certain,
         )
-        return centred
 
 
 class SpectralEmbedding(manifold.SpectralEmbedding):
