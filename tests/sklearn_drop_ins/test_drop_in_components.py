@@ -199,6 +199,22 @@ def test_kernel_pca_of_columns_that_do_not_vary_takes_the_kernel_matrix():
     assert model.certificate_.relative < 1e-9
 
 
+@pytest.mark.parametrize("neighbors", [None, 3, 80])
+def test_an_embedding_is_scikit_learns_with_or_without_a_factorisation(neighbors):
+    X = np.random.default_rng(0).normal(size=(300, 5)) * [3, 2, 1, 1, 1]
+    model = drop_ins.SpectralEmbedding(n_neighbors=neighbors, random_state=0).fit(X)
+    peer = manifold.SpectralEmbedding(n_neighbors=neighbors, random_state=0).fit(X)
+    assert np.allclose(model.embedding_, peer.embedding_, atol=1e-9)
+    assert model.certificate_.relative < 1e-6
+    affinity = model.affinity_matrix_.toarray()
+    np.fill_diagonal(affinity, 0.0)
+    root = np.sqrt(affinity.sum(axis=0))
+    values = np.linalg.eigvalsh(affinity / root / root[:, None])
+    best = 3 - values[-3:].sum()
+    assert model.certificate_.dual <= best + 1e-12
+    assert model.certificate_.primal == pytest.approx(best, abs=1e-9)
+
+
 _FEW = [drop_ins.PCA(), drop_ins.TruncatedSVD()]
 _OTHERS = [drop_ins.IncrementalPCA(), drop_ins.KernelPCA(), drop_ins.SpectralEmbedding()]
 
