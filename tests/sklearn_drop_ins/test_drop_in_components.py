@@ -9,6 +9,7 @@ from sklearn import decomposition, manifold
 from sklearn.datasets import load_digits, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import minimand as mm
 from minimand import sklearn as drop_ins
 
 IRIS = load_iris(return_X_y=True)[0]
@@ -72,6 +73,46 @@ def test_truncated_svd(form):
         drop_ins.TruncatedSVD(65).fit(X)
 
 
+_LARGE = {
+    "sparse": sparse.random(900, 2500, 0.02, format="csr", random_state=0),
+    "tall": sparse.random(2500, 600, 0.02, format="csr", random_state=0),
+    "dense": np.random.default_rng(0).normal(size=(500, 900)) * 0.99 ** np.arange(900),
+    "low rank": np.random.default_rng(0).normal(size=(700, 3))
+    @ np.random.default_rng(1).normal(size=(3, 800)),
+    "zeros": np.zeros((600, 700)),
+}
+
+
+@pytest.mark.parametrize("name", _LARGE)
+@pytest.mark.parametrize("k", [2, 5])
+def test_randomised_svd_of_large_data_keeps_no_less_and_its_bound_holds(name, k):
+    X = _LARGE[name]
+    dense = X.toarray() if sparse.issparse(X) else X
+    best = 0.5 * np.sum(np.linalg.svd(dense, compute_uv=False)[k:] ** 2) / len(dense)
+    whole = 0.5 * np.sum(dense**2) / len(dense)
+    for seed in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = drop_ins.TruncatedSVD(k, random_state=seed).fit(X)
+            outputs = drop_ins.TruncatedSVD(k, random_state=seed).fit_transform(X)
+        peer = decomposition.TruncatedSVD(k, random_state=seed).fit(X)
+        assert np.allclose(model.components_ @ model.components_.T, np.eye(k), atol=1e-12)
+        assert np.allclose(outputs, X @ model.components_.T)
+        assert np.allclose(np.linalg.norm(outputs, axis=0), model.singular_values_)
+        kept = np.sum((X @ model.components_.T) ** 2)
+        assert kept >= np.sum((X @ peer.components_.T) ** 2) * (1 - 1e-12)
+        found = model.certificate_
+        lost = 0.5 * np.sum((dense - outputs @ model.components_) ** 2) / len(dense)
+        assert found.primal == pytest.approx(lost, abs=1e-12 * whole)
+        assert found.dual <= best + found.rounding
+        assert best <= found.primal + found.rounding
+        closer = mm.certify(model, X)
+        assert closer.primal == pytest.approx(lost, abs=1e-12 * whole)
+        assert closer.dual >= found.dual - found.rounding - 1e-11 * whole
+    exact = drop_ins.TruncatedSVD(k, algorithm="arpack").fit(X).certificate_
+    assert exact.primal == pytest.approx(best, abs=1e-6 * whole)
+
+
 def test_incremental_pca_says_what_truncation_costs():
     model = drop_ins.IncrementalPCA(4, batch_size=50).fit(DIGITS)
     peer = decomposition.IncrementalPCA(4, batch_size=50).fit(DIGITS)
@@ -123,6 +164,55 @@ def test_kernel_pca_and_embedding():
     same = manifold.SpectralEmbedding(random_state=0).fit(DIGITS)
     assert np.allclose(embedding.embedding_, same.embedding_)
     assert embedding.certificate_.relative < 1e-6
+
+
+@pytest.mark.parametrize("shape", [(60, 4), (300, 12), (300, 200)])
+@pytest.mark.parametrize("k", [1, 3, 4])
+def test_kernel_pca_of_the_linear_kernel_is_that_of_its_matrix(shape, k):
+    """From products of columns, or from all values of the kernel: the same model."""
+    rng = np.random.default_rng(k)
+    X = 50.0 + rng.normal(size=shape) * 0.8 ** np.arange(shape[1])
+    model = drop_ins.KernelPCA(k, fit_inverse_transform=True).fit(X)
+    by_values = drop_ins.KernelPCA(k, kernel=lambda x, z: x @ z).fit(X)
+    peer = decomposition.KernelPCA(k, eigen_solver="dense", fit_inverse_transform=True).fit(X)
+    assert np.allclose(model.eigenvalues_, peer.eigenvalues_, rtol=1e-9)
+    assert np.allclose(model.eigenvectors_, peer.eigenvectors_, atol=1e-8)
+    new = 50.0 + rng.normal(size=(5, shape[1]))
+    assert np.allclose(model.transform(new), peer.transform(new), atol=1e-6)
+    outputs = model.transform(X)
+    assert np.allclose(outputs, model.fit_transform(X), atol=1e-6)
+    assert np.allclose(model.inverse_transform(outputs), peer.inverse_transform(outputs), atol=1e-5)
+    centred = X - X.mean(axis=0)
+    best = 0.5 * np.sum(np.linalg.svd(centred, compute_uv=False)[k:] ** 2) / len(X)
+    for found in (model.certificate_, by_values.certificate_):
+        assert found.primal == pytest.approx(best, rel=1e-9, abs=1e-10)
+        assert found.dual <= best * (1 + 1e-12) + found.rounding
+        assert found.relative < 1e-9
+
+
+def test_kernel_pca_of_columns_that_do_not_vary_takes_the_kernel_matrix():
+    X = np.column_stack([np.arange(30.0), np.full((30, 2), 3.0)])
+    model = drop_ins.KernelPCA(3).fit(X)
+    peer = decomposition.KernelPCA(3).fit(X)
+    assert np.allclose(model.eigenvalues_, peer.eigenvalues_)
+    assert np.allclose(model.transform(X)[:, 0], peer.transform(X)[:, 0])
+    assert model.certificate_.relative < 1e-9
+
+
+@pytest.mark.parametrize("neighbors", [None, 3, 80])
+def test_an_embedding_is_scikit_learns_with_or_without_a_factorisation(neighbors):
+    X = np.random.default_rng(0).normal(size=(300, 5)) * [3, 2, 1, 1, 1]
+    model = drop_ins.SpectralEmbedding(n_neighbors=neighbors, random_state=0).fit(X)
+    peer = manifold.SpectralEmbedding(n_neighbors=neighbors, random_state=0).fit(X)
+    assert np.allclose(model.embedding_, peer.embedding_, atol=1e-9)
+    assert model.certificate_.relative < 1e-6
+    affinity = model.affinity_matrix_.toarray()
+    np.fill_diagonal(affinity, 0.0)
+    root = np.sqrt(affinity.sum(axis=0))
+    values = np.linalg.eigvalsh(affinity / root / root[:, None])
+    best = 3 - values[-3:].sum()
+    assert model.certificate_.dual <= best + 1e-12
+    assert model.certificate_.primal == pytest.approx(best, abs=1e-9)
 
 
 _FEW = [drop_ins.PCA(), drop_ins.TruncatedSVD()]

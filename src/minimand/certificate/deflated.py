@@ -68,7 +68,8 @@ def _levels(ritz: Ritz, k: int, slack: float) -> list[tuple[float, Any]]:
     if ritz.values.size > k:
         lower = max(lower, 0.5 * (least + float(ritz.values[k])))
     # The other test allows for eigenvalues that are equal to the least one.
-    return [(lower, np.float32), (least + 0.25 * slack / k, np.float64)]
+    above = least + 0.25 * slack / k
+    return [(lower, np.float32), (lower, np.float64), (above, np.float64)]
 
 
 def _is_above(matrix: Array, ritz: Ritz, k: int, level: float, size: float, kind: Any) -> bool:

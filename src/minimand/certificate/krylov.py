@@ -62,12 +62,7 @@ class Krylov:
         self._used = 0
 
     def __iter__(self) -> Iterator[Ritz]:
-        block, new = orthonormal(self._start), 0
-        most = max(self._room, block.shape[1]) + max(self._kept, block.shape[1])
-        self._basis, self._images = (
-            np.empty((self._operator.size, most), order="F") for _ in range(2)
-        )
-        self._square = np.zeros((most, most))
+        block, new = self._begun(), 0
         while block.size:
             image = self._operator.product(block)
             # NumPy and SciPy have a BLAS each, whose threads would wait for each other, spinning.
@@ -91,6 +86,32 @@ class Krylov:
         """The best Ritz pairs of the space so far."""
         m = self._used
         return rayleigh_ritz(self._basis[:, :m], self._images[:, :m], most, self._square[:m, :m])
+
+    def grown(self, steps: int) -> tuple[Ritz, int]:
+        """The pairs of the space of so many blocks, and the degree of the polynomials in it."""
+        with one_blas_thread():
+            block = self._begun(steps * self._width)
+        for degree in range(steps):
+            image = self._operator.product(block)
+            with one_blas_thread():
+                self._add(block, image)
+                if degree + 1 < steps:
+                    block = self._next(image)
+            if not block.size:
+                break
+        with one_blas_thread():
+            return self.pairs(self._kept), degree
+
+    def _begun(self, least: int = 0) -> Array:
+        """The first block, and room for what follows."""
+        block = orthonormal(self._start)
+        most = max(self._room, block.shape[1]) + max(self._kept, block.shape[1])
+        most = max(most, least)
+        self._basis, self._images = (
+            np.empty((self._operator.size, most), order="F") for _ in range(2)
+        )
+        self._square = np.zeros((most, most))
+        return block
 
     def for_a_proof(self) -> Ritz:
         """More Ritz pairs than a step gives, if there are: what is left has smaller eigenvalues."""

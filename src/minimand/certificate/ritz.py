@@ -40,6 +40,7 @@ _RESOLVED = 0.05  # of a Ritz value, which a residual is at most; safeguard
 _SPLITS = 12  # numbers of Ritz vectors off which a test is thought of; safeguard
 _USUAL = 1e-100, 1e100  # numbers whose squares, and squares of small shares of them, are numbers;
 # safeguard
+_CLEAR = 1e-3  # of the length of a column, outside those before it; safeguard: half of all digits
 _SHARES = np.geomspace(1e-6, 1e3, 28)  # of τ to be tried, times its natural size; safeguard
 
 
@@ -99,11 +100,14 @@ def orthonormal(columns: Array, beside: Array | None = None) -> Array:
     """
     sizes = np.linalg.norm(columns, axis=0)
     left = columns[:, sizes > 0] / sizes[sizes > 0]
+    if not left.size:
+        return left
+    found = _independent(left, beside)
+    if found is not None:
+        return found
     if beside is not None:
         for _ in range(2):  # twice is enough
             left = left - beside @ (beside.T @ left)
-    if not left.size:
-        return left
     basis, triangle, _ = linalg.qr(left, mode="economic", pivoting=True, check_finite=False)
     kept = np.abs(np.diag(triangle)) > 64 * EPS * math.sqrt(len(left))
     basis = basis[:, : int(kept.sum())]
@@ -111,6 +115,28 @@ def orthonormal(columns: Array, beside: Array | None = None) -> Array:
         basis = basis - beside @ (beside.T @ basis)
         basis = linalg.qr(basis, mode="economic", check_finite=False)[0]
     return basis
+
+
+def _independent(columns: Array, beside: Array | None) -> Array | None:
+    """`orthonormal` of columns that are clearly independent, by products of matrices; else None.
+
+    A triangle of their inner products loses as many digits as the squared condition; done a second
+    time, it loses none.
+    """
+    for again in (False, True):
+        if beside is not None:
+            columns = columns - beside @ (beside.T @ columns)
+        products = columns.T @ columns
+        if again and not np.abs(products - np.eye(len(products))).max() <= _CLEAR:
+            return None
+        try:
+            upper = linalg.cholesky(products, check_finite=False)
+        except linalg.LinAlgError:
+            return None
+        if not np.diag(upper).min() > _CLEAR:
+            return None
+        columns = linalg.solve_triangular(upper, columns.T, trans="T", check_finite=False).T
+    return columns
 
 
 def rayleigh_ritz(basis: Array, images: Array, most: int, square: Array | None = None) -> Ritz:

@@ -252,6 +252,14 @@ class Course:
         self.stopped_by = self.stopped_by or reason()
         return bool(self.stopped_by)
 
+    def leave_time_for(self, seconds: float) -> None:
+        """Stop before a computation of so many seconds, which nothing could stop, is too long."""
+        if self._limit is not None and self.seconds + seconds > self._limit:
+            assert self._watch is not None
+            why = f"max_seconds={self._limit}"
+            self._watch.stop(why)
+            raise StoppedError(why)
+
     def ends_at(self, limit: str, advice: str = "") -> None:
         """Note a limit of the algorithm itself that has ended it, such as "max_iter=10"."""
         if not self.stopped_by:

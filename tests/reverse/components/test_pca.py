@@ -282,6 +282,16 @@ def test_a_fit_without_time_gives_a_true_certificate(method):
     assert model.transform(X).shape == (2000, 2)
 
 
+def test_a_decomposition_that_no_limit_could_stop_is_not_begun():
+    """All variances of 6000 columns take more than ten seconds; there is a model before."""
+    X = sparse.random(6000, 6000, 0.001, format="csr", random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model = mm.PCA(max_seconds=5.0, random_state=0).fit(X)
+    assert model.n_components_ == 1
+    assert model.certificate_.dual <= model.certificate_.primal
+    assert model.certificate_.relative <= 1.0
+
+
 def test_callbacks_and_interrupts():
     X = _data(500)
     seen = []

@@ -36,6 +36,7 @@ _TESTS, _CHEAP_TESTS = 24, 384
 _OTHERS = 8  # random directions beside those found by too narrow a search; safeguard
 _AGAIN = 8  # steps of the next search, after which a direction that was missed shows; safeguard
 _SAMPLE = 1000  # rows of a model that is needed before there is any; safeguard
+_WORK = 1e9  # squared rows times columns of that sample; safeguard: some tenths of a second
 _BATCH = 256  # rows of a stochastic step; safeguard: products of matrices
 
 DEFAULT_STEPS = {"krylov": 100, "power": 1000, "stochastic": 30}  # max_iter=None; safeguards
@@ -214,10 +215,10 @@ def of_a_sample(problem: Problem) -> Ritz:
 
     One pass over all rows gives what they keep of all, so that their certificate is true.
     """
-    n = problem.design.shape[0]
-    part = problem.design.thinned(max(1, n // _SAMPLE))
-    weights = problem.weights[:: max(1, n // _SAMPLE)].copy()
-    k = problem.k
+    (n, d), k = problem.design.shape, problem.k
+    rows = min(_SAMPLE, max(k + 1, int(math.sqrt(_WORK / d))))
+    every = max(1, n // rows)
+    part, weights = problem.design.thinned(every), problem.weights[::every].copy()
     few = by_svd(part, weights, min(k, *part.shape), bool(problem.mean.any()))
     block = completed(few.vectors, k)
     return rayleigh_ritz(block, problem.operator.product(block), k)

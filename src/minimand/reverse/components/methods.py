@@ -28,6 +28,7 @@ _SPARSE_SIDE = 1000  # of sparse data, from which few components are searched fo
 # Operations on all eigenvalues that take as long as a search does for each entry of a component;
 # measured: 2 to 30 components of 50 or 200 numbers per row, sides of 800 to 6000, flat spectra
 _SEARCHED = 1e5
+_EIGEN = 5e-11  # seconds of all eigenvalues, by the cubed side; measured: a third of those at 2500
 _TOO_CLOSE = "variances that are too close to each other for a proof to tol"
 _LARGE = 2e10  # the same, up to which it is done for the sake of small variances; safeguard: 10 s
 
@@ -78,6 +79,7 @@ class Search:
     ) -> tuple[Found, str]:
         try:
             if method in _EXACT:
+                course.leave_time_for(_EIGEN * float(min(design.shape)) ** 3)
                 return course.follow(self._exactly(design, weights, method))
             problem = self._problem(design, weights, method)
             ritz = self._followed(problem, method, course, most)

@@ -6,14 +6,23 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn import decomposition, manifold
+from sklearn import decomposition, get_config, manifold
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import _deterministic_vector_sign_flip, svd_flip
+from sklearn.utils.validation import validate_data
 
+from ..._base.linear_system import EPS
 from ..._base.typing import Array, ArrayLike
 from ...certificate import Certificate, bounded
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_normalised
 from ...reverse.finite_squares import in_range_as_given
+from .embedded import leading
+from .linear_kernel import LinearFound, LinearKernel, linear_components, suits
 from .rows_so_far import RowsSoFar
 
+# Affinities that scikit-learn has made symmetric.
+_SYMMETRIC = ("nearest_neighbors", "precomputed_nearest_neighbors", "rbf")
+_ULPS = 4.0  # of what centring subtracts, for each row; safeguard
 _COLUMNS = 2000  # of data that are kept or summed beside scikit-learn's updates; safeguard
 
 
@@ -109,9 +118,10 @@ class IncrementalPCA(decomposition.IncrementalPCA):
 class KernelPCA(decomposition.KernelPCA):
     """Kernel PCA, as `sklearn.decomposition.KernelPCA`, with a certificate.
 
-    scikit-learn finds the eigenvectors; the certificate compares what they keep with a bound of
-    what any directions could keep. `minimand.KernelPCA` has weights, kernels of all kinds, large n
-    and pre-images by a fixed point.
+    scikit-learn finds the eigenvectors, but for the linear kernel of few columns, whose
+    eigenvectors follow from products of columns. The certificate compares what they keep with a
+    bound of what any directions could keep. `minimand.KernelPCA` has weights, kernels of all
+    kinds, large n and pre-images by a fixed point.
 
     Parameters
     ----------
@@ -136,40 +146,73 @@ class KernelPCA(decomposition.KernelPCA):
 
     certificate_: Certificate
 
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Find the components."""
+        self._begun = True
+        try:
+            super().fit(X, y)
+        finally:
+            self.__dict__.pop("_begun", None)
+        return self
+
+    def _get_kernel(self, X: Any, Y: Any = None) -> Any:
+        """The kernel matrix; in its place, for the first one of a fit, rows that tell as much."""
+        if self.__dict__.pop("_begun", False) and suits(self.kernel, X, self.n_components):
+            return LinearKernel(X)
+        return super()._get_kernel(X, Y)
+
     def _fit_transform_in_place(self, K: Any) -> Any:
-        """scikit-learn's eigenvectors of the centred matrix, judged by it."""
+        """The eigenvectors of the centred matrix, judged by it."""
+        if isinstance(K, LinearKernel):
+            found = linear_components(K.rows, int(self.n_components))
+            if found is not None:
+                self._take(found)
+                return None
+            K = super()._get_kernel(K.rows)
         centred = super()._fit_transform_in_place(K)
         matrix = np.asarray(K if centred is None else centred, dtype=float)
         vectors = np.asarray(self.eigenvectors_, dtype=float)
-        n, k = vectors.shape
-        scale = 0.5 / n
-        words = "mean ½‖φ(x) − φ̂(x)‖², φ̂ the projection of φ onto the components"
-        total = float(np.trace(matrix))
+        k, total = vectors.shape[1], float(np.trace(matrix))
         if k == 0:
-            self.certificate_ = bounded(
-                scale * total, scale * total, scale * total, objective=words
-            )
+            self._certify(total, 0.0, 0.0, 0.0)
             return centred
         kept = float(np.vdot(vectors.T, vectors.T @ matrix))
         if callable(self.kernel) or self.kernel == "precomputed":
             matrix = 0.5 * (matrix + matrix.T)  # others are symmetric, up to rounding
         top = top_of_kernel(matrix, k, start=vectors)
         bound = top.attained if top.exact else top.bound
+        # Centring subtracts means of this size, whose rounding stays.
+        largest = float(np.abs(self._centerer.K_fit_rows_).max())
+        rounding = top.rounding + _ULPS * EPS * len(matrix) * (k + 1) * largest
+        self._certify(total, kept, bound, rounding, certain=top.certain)
+        return centred
+
+    def _take(self, found: LinearFound) -> None:
+        self.eigenvalues_, self.eigenvectors_ = found.values, svd_flip(found.vectors, None)[0]
+        self._centerer.K_fit_rows_, self._centerer.K_fit_all_ = found.sums, found.mean
+        self._centerer.n_features_in_ = found.sums.size
+        bound = float(found.values.sum())
+        self._certify(found.total, found.kept, bound, found.rounding)
+
+    def _certify(
+        self, total: float, kept: float, bound: float, rounding: float, *, certain: bool = True
+    ) -> None:
+        scale = 0.5 / self._centerer.n_features_in_
         self.certificate_ = bounded(
             scale * (total - kept),
             scale * (total - max(bound, kept)),
             scale * total,
-            scale * top.rounding,
-            objective=words,
-            certain=top.certain,
+            scale * rounding,
+            objective="mean ½‖φ(x) − φ̂(x)‖², φ̂ the projection of φ onto the components",
+            certain=certain,
         )
-        return centred
 
 
 class SpectralEmbedding(manifold.SpectralEmbedding):
     """Spectral embedding, as `sklearn.manifold.SpectralEmbedding`, with a certificate.
 
-    scikit-learn finds the eigenvectors. Affinities of a row to itself do not count, as in its
+    The eigenvectors are scikit-learn's, or the same without a factorisation of the Laplacian where
+    products with the graph find them. Affinities of a row to itself do not count, as in its
     Laplacian. `minimand.NormalizedPCA` also embeds new rows.
 
     Parameters
@@ -197,16 +240,37 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Embed the rows."""
-        super().fit(X, y)
-        self.certificate_ = self._judged()
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+        X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=2)
+        rng = check_random_state(self.random_state)
+        whole = self._get_affinity_matrix(X)
+        affinity = _without_diagonal(whole)
+        degrees = np.asarray(affinity.sum(axis=1), dtype=float).ravel()
+        usable = bool((degrees > 0).all()) and float(affinity.min()) >= 0
+        k, near = self.n_components, None
+        if usable and self.affinity in _SYMMETRIC and self.eigen_solver in (None, "arpack"):
+            near = leading(affinity, degrees, k + 1, rng)
+        if near is not None:
+            rows = (near[:, : k + 1] / np.sqrt(degrees)[:, None]).T
+            self.embedding_ = _deterministic_vector_sign_flip(rows)[1:].T
+        else:
+            self.embedding_ = manifold.spectral_embedding(
+                whole,
+                n_components=k,
+                eigen_solver=self.eigen_solver,
+                eigen_tol=self.eigen_tol,
+                random_state=rng,
+            )
+        self.certificate_ = self._judged(affinity, degrees, usable, near)
         return self
 
-    def _judged(self) -> Certificate:
+    def _judged(
+        self, affinity: Any, degrees: Array, usable: bool, near: Array | None
+    ) -> Certificate:
         words = "k + 1 − tr ỸᵀK̃Ỹ, K̃ = Λ^-½KΛ^-½ and Ỹ orthonormal"
-        affinity = _without_diagonal(self.affinity_matrix_)
-        degrees = np.asarray(affinity.sum(axis=1), dtype=float).ravel()
         k = self.embedding_.shape[1]
-        if not (degrees > 0).all() or float(affinity.min()) < 0:
+        if not usable:
             reason = "a row has no affinity to any other, or a negative one"
             return bounded(k + 1.0, -np.inf, k + 1.0, objective=words, infeasibility=reason)
         root = np.sqrt(degrees)
@@ -214,7 +278,7 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
         basis: Array = linalg.qr(outputs, mode="economic", check_finite=False)[0]
         image = np.asarray(affinity @ (basis / root[:, None])) / root[:, None]
         kept = float(np.vdot(basis, image))
-        top: TopSum = top_of_normalised(affinity, k + 1)
+        top: TopSum = top_of_normalised(affinity, k + 1, start=basis if near is None else near)
         bound = top.attained if top.exact else top.bound
         dual = k + 1 - max(bound, kept)
         return bounded(

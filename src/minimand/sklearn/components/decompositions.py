@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import decomposition
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..._base.typing import AnyArray, ArrayLike
-from ...certificate import Certificate
-from ...design import as_design
+from ...certificate import Certificate, bounded
+from ...design import Design, as_design
 from ...estimators.inputs.matrix import as_matrix
 from ...reverse.components import pca
+from ...reverse.components.sketch import Plan, sketched
+from ...reverse.components.spectrum import signs_of
+from ...reverse.finite_squares import refuse_tiny, with_finite_squares
 
 _METHODS = {"full": "svd", "covariance_eigh": "covariance"}  # of ours, by the name of svd_solver
 
@@ -109,12 +113,16 @@ class PCA(decomposition.PCA):
 class TruncatedSVD(decomposition.TruncatedSVD):
     """The largest singular vectors, as `sklearn.decomposition.TruncatedSVD`, with a certificate.
 
-    X is not centred. Both algorithms find the same components, up to the certificate's gap.
+    X is not centred. ``algorithm="arpack"`` finds the best components, and so does "randomized" if
+    X is small. On large X it finds approximate ones, as in scikit-learn: from a Krylov space of no
+    more products than `n_iter` and `n_oversamples` ask for, whose components keep at least as much.
+    ``certificate_`` says how far they can be from the best; `minimand.certify` takes longer for a
+    closer bound.
 
     Parameters
     ----------
-    n_components, algorithm, …
-        As in scikit-learn; parameters of the algorithms have no effect.
+    n_components, algorithm, n_iter, n_oversamples, …
+        As in scikit-learn; other parameters of the algorithms have no effect.
 
     Attributes
     ----------
@@ -148,14 +156,41 @@ class TruncatedSVD(decomposition.TruncatedSVD):
             raise ValueError(f"n_components({self.n_components}) must be <= n_features({bound}).")
         if X.dtype not in (np.float64, np.float32):
             X = X.astype(np.float64)
-        k = min(int(self.n_components), n)
-        inner = pca.PCA(k, center=False, random_state=self.random_state).fit(X)
-        self.components_, self.singular_values_ = inner.components_, inner.singular_values_
-        self.certificate_ = inner.certificate_
-        outputs = np.asarray(X @ self.components_.T)
+        kind = X.dtype
+        refuse_tiny(X)
+        X = with_finite_squares(X)
+        design = as_design(X)
+        first, second = design.moments(np.ones(n))
+        plan = Plan.of(int(self.n_components), int(self.n_iter) + 1, int(self.n_oversamples))
+        if self.algorithm == "randomized" and plan.suits(design):
+            outputs = self._sketched(design, plan, float(second.sum()), kind)
+        else:
+            k = min(int(self.n_components), n)
+            inner = pca.PCA(k, center=False, random_state=self.random_state)
+            inner._find_in(X)
+            self.components_ = inner.components_.astype(kind, copy=False)
+            self.singular_values_ = inner.singular_values_.astype(kind, copy=False)
+            self.certificate_ = inner.certificate_
+            outputs = np.asarray(X @ self.components_.T)
         self.explained_variance_ = np.var(outputs, axis=0)
-        weights = np.full(n, 1.0 / n)
-        first, second = as_design(X).moments(weights)
-        whole = float((second - first**2).sum())
+        whole = float((second / n - (first / n) ** 2).sum())
         self.explained_variance_ratio_ = self.explained_variance_ / (whole or 1.0)
         return outputs
+
+    def _sketched(self, design: Design, plan: Plan, total: float, kind: Any) -> AnyArray:
+        """As good an approximation as scikit-learn's, by no more products, and its certificate."""
+        rng = check_random_state(self.random_state)
+        found, outputs = sketched(design, int(self.n_components), plan, total, rng)
+        signs = signs_of(found.vectors)
+        self.components_ = np.ascontiguousarray((found.vectors * signs).T.astype(kind))
+        self.singular_values_ = np.sqrt(found.values).astype(kind)
+        scale = 0.5 / design.shape[0]
+        self.certificate_ = bounded(
+            scale * found.error,
+            scale * found.least_error,
+            scale * found.total,
+            scale * found.rounding,
+            objective=pca.FORMULA,
+            certain=found.certain,
+        )
+        return (outputs * signs).astype(kind)
