@@ -99,6 +99,13 @@ class Tangent:
         problem = convex.with_penalty(penalty.times(1.0 / unit), columns=columns)
         return cls(objective, problem, columns, weights, unit)
 
+    def repeats(self, other: Tangent) -> bool:
+        """Whether both are one problem, as where weights are 0 or 1 and no sample has changed."""
+        if self.weights is None or other.weights is None:
+            return False
+        convex = not isinstance(self.whole.penalty, Majorised)
+        return convex and np.array_equal(self.weights, other.weights)
+
     def inside(self, point: Point) -> Point:
         """A point of the whole problem as one of the tangent problem, without dropped columns."""
         if self.columns is None:

@@ -229,13 +229,15 @@ def _degrees(objective: Objective, point: Point, control: Control) -> Iterator[P
     while np.ptp(found := loss.weights(point.z, y, gradual)) > 0.5 * found.max() and gradual < 1e30:
         gradual *= 2.0
     factor = max(_DEGREE, gradual ** (1.0 / _MOST_DEGREES))
+    solved: Tangent | None = None
     while gradual > 1.0 and not control.expired:
         weights = loss.weights(point.z, y, gradual)
         if not weights.any():
             return
         tangent = Tangent.with_weights(objective, weights, near=_penalised_at(point))
-        point = minimised(tangent, point, _ROUGH * objective.scale, control).point
-        gradual /= factor
+        if solved is None or not tangent.repeats(solved):
+            point = minimised(tangent, point, _ROUGH * objective.scale, control).point
+        solved, gradual = tangent, gradual / factor
     yield point
 
 
@@ -248,10 +250,13 @@ def _descended(
     objective: Objective, point: Point, tangents: int, control: Control, last: float = np.inf
 ) -> Point:
     """The point after at most ``tangents`` tangents, or when ``last`` passes have been made."""
+    tangent: Tangent | None = None
     for _ in range(tangents):
         if control.expired or objective.meter.passes > last:
             break
-        tangent = Tangent.at(objective, point)
+        solved, tangent = tangent, Tangent.at(objective, point)
+        if solved is not None and tangent.repeats(solved):
+            break  # the point minimises it already
         new = minimised(tangent, point, _ROUGH * objective.scale, control).point
         before, after = objective.primal(point), objective.primal(new)
         # Share of the accuracy: least progress; safeguard.
