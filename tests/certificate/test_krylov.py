@@ -5,8 +5,8 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from minimand.certificate.krylov import NARROW, Krylov
-from minimand.certificate.ritz import Operator, bounded_above
+from minimand.certificate.eigenvalues.krylov import NARROW, Krylov
+from minimand.certificate.eigenvalues.ritz import Operator, bounded_above
 
 SPECTRA = {
     "decay": 0.8 ** np.arange(120),

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from minimand.certificate.krylov import Krylov
-from minimand.certificate.random_start import (
+from minimand.certificate.eigenvalues.krylov import Krylov
+from minimand.certificate.eigenvalues.random_start import (
     largest_by_start,
     log_least_singular,
     sum_by_start,
 )
-from minimand.certificate.ritz import Operator
+from minimand.certificate.eigenvalues.ritz import Operator
 
 SIZE = 600
 SPECTRA = {

@@ -6,9 +6,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from minimand.certificate import relaxation, ritz
-from minimand.certificate.deflated import proved_top
-from minimand.certificate.relaxation import top_of_kernel, top_of_normalised, top_of_rows
+from minimand.certificate.eigenvalues import relaxation, ritz
+from minimand.certificate.eigenvalues.deflated import proved_top
+from minimand.certificate.eigenvalues.relaxation import (
+    top_of_kernel,
+    top_of_normalised,
+    top_of_rows,
+)
 
 
 def _spectra():
@@ -68,7 +72,7 @@ def test_random_test_bounds_what_norms_cannot(monkeypatch):
 @given(st.integers(0, 10_000), st.integers(2, 12), st.integers(1, 6))
 @example(35, 6, 5)  # the rounding of a difference of traces
 def test_bound_holds_for_any_basis(seed, size, k):
-    """The formula at the top of certificate/ritz: also for directions that are no eigenvectors."""
+    """The formula at the top of certificate/eigenvalues/ritz: for any directions, too."""
     rng = np.random.default_rng(seed)
     k = min(k, size - 1)
     factor = rng.standard_normal((size, rng.integers(1, size + 1)))

@@ -8,10 +8,10 @@ import pytest
 from scipy import sparse
 
 import minimand as mm
-from minimand.certificate import rough
-from minimand.certificate.centred import mean_of, pairs_operator, rows_operator
-from minimand.certificate.relaxation import top_of_rows
-from minimand.certificate.rough import top_within
+from minimand.certificate.eigenvalues import rough
+from minimand.certificate.eigenvalues.centred import mean_of, pairs_operator, rows_operator
+from minimand.certificate.eigenvalues.relaxation import top_of_rows
+from minimand.certificate.eigenvalues.rough import top_within
 from minimand.design import as_design
 from minimand.reverse.hierarchy.branches import scatter_of
 from minimand.reverse.kmeans.bound import lower_bound

@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 
 import minimand as mm
-from minimand.certificate import pivots, relaxation
-from minimand.certificate.pivots import proved_by_pivots
-from minimand.certificate.relaxation import top_of_normalised
-from minimand.certificate.ritz import Ritz
+from minimand.certificate.eigenvalues import pivots, relaxation
+from minimand.certificate.eigenvalues.pivots import proved_by_pivots
+from minimand.certificate.eigenvalues.relaxation import top_of_normalised
+from minimand.certificate.eigenvalues.ritz import Ritz
 
 
 def grid(side):

@@ -94,6 +94,19 @@ def test_passive_aggressive_regressor(parameters, loss, order):
     agree("PassiveAggressiveRegressor", X, y, loss=loss, **parameters, **order)
 
 
+@pytest.mark.parametrize("name", ["PassiveAggressiveRegressor", "SGDRegressor"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_targets_may_be_a_column_of_a_table(name, dtype):
+    if not hasattr(linear_model, name):
+        pytest.skip("scikit-learn has it no more")
+    X, y = make_regression(60, 4, noise=5.0, random_state=0)
+    table = np.column_stack([y, -y]).astype(dtype)
+    assert not table[:, 0].flags.contiguous
+    X, model = X.astype(dtype), getattr(drop_ins, name)(random_state=0)
+    column, copied = (model.fit(X, target).coef_ for target in (table[:, 0], table[:, 0].copy()))
+    np.testing.assert_array_equal(column, copied)
+
+
 def test_batches_of_a_perceptron():
     X, y = classes(3)
     theirs, ours = (m.Perceptron(shuffle=False) for m in (linear_model, drop_ins))

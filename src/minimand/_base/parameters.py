@@ -60,7 +60,8 @@ class Parameterized:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, those of nested objects as ``outer__inner``."""
         own: Any = type(self)
-        params: dict[str, Any] = {name: getattr(self, name) for name in _names(own)}
+        names = _names(own)
+        params: dict[str, Any] = dict(zip(names, map(self.__getattribute__, names)))
         if deep:
             for name, value in list(params.items()):
                 if isinstance(value, Parameterized):

@@ -9,7 +9,7 @@ from scipy import linalg, sparse
 
 from .._base.typing import Array, ArrayLike
 from ..certificate import Certificate
-from ..certificate.relaxation import top_of_rows
+from ..certificate.eigenvalues.relaxation import top_of_rows
 from ..design import as_design
 from ..reverse.base import Course
 from ..reverse.components.pca import FORMULA, PCA

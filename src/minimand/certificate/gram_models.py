@@ -41,7 +41,7 @@ from ..problem.point import LatePoint, Later
 from .charges import Charges, charged
 from .finding import Certificate, Dual, Finding
 from .referee import slack
-from .row_models import is_squared, lengths
+from .row_models import lengths
 
 _CHANGED = 1e-6  # share of mean r² by which the data must have been changed; safeguard
 
@@ -188,11 +188,6 @@ class GramModels:
             return z
 
         return Later(compute)
-
-
-def is_summed(base: Objective) -> bool:
-    """Whether sums over the rows are all that the loss needs."""
-    return base.loss.quadratic and (base.n_scores == 1 or is_squared(base))
 
 
 def _with_targets(numbers: Array, d: int) -> Array:

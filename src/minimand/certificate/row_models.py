@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base.typing import Array, BoolArray
-from ..losses import Squared
 from ..penalties import Strengths
 from ..problem.intercept import recentred
 from ..problem.objective import EPS, Objective, Point, dot
@@ -30,7 +29,7 @@ from .smooth_models import smooth_findings
 
 def row_findings(base: Objective, problems: Sequence[Objective], coefs: Array) -> Iterator[Finding]:
     """As `smooth_findings`, all models at once if loss and penalties allow it."""
-    strengths = Strengths.of([p.penalty for p in problems]) if is_squared(base) else None
+    strengths = Strengths.of([p.penalty for p in problems]) if base.is_squared else None
     if strengths is None or not is_moderate(coefs):
         yield from smooth_findings(base, problems, coefs)
         return
@@ -114,13 +113,6 @@ def rows_at_null(
         score_times=objective.row_total_of(lambda r, z: np.abs(r * z), residual, null.z),
         fresh=True,
     )
-
-
-def is_squared(base: Objective) -> bool:
-    """Whether the loss is Σ½(z − y)² over outputs of equal weight."""
-    loss, shape = base.loss, (base.n_samples, base.n_scores)
-    alike = base.has_columns and base.units is None and base.y.shape == shape
-    return alike and loss.quadratic and isinstance(loss.by_score, Squared)
 
 
 class _Models(NamedTuple):

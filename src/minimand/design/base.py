@@ -57,6 +57,9 @@ class Design:
 
     shape: tuple[int, int]
 
+    sparse: bool = False
+    """Whether the design leaves out zeros."""
+
     constant_below: float = 4e-7
     """The standard deviation, as a share of the mean, of columns that `covariance` takes for
     constant at most; the root of the noise there, rounded up."""
@@ -136,11 +139,6 @@ class Design:
     def column_sizes(self) -> IntArray:
         """Stored numbers of every column, the cost of a coordinate step."""
         return np.full(self.shape[1], self.shape[0])
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the design leaves out zeros."""
-        return False
 
     def ready_to_pick(self) -> None:
         """Make columns cheap, by a copy if needed, because many problems will read them."""

@@ -38,6 +38,8 @@ class SparseDesign(Design):
     whose indices were checked when it was made.
     """
 
+    sparse = True
+
     def __init__(self, x: Any) -> None:
         if x.format not in ("csr", "csc"):
             x = x.tocsr()
@@ -55,11 +57,6 @@ class SparseDesign(Design):
     def nnz(self) -> int:
         """Stored numbers."""
         return int(self.x.nnz)
-
-    @property
-    def sparse(self) -> bool:
-        """True."""
-        return True
 
     @property
     def access(self) -> Access:

@@ -57,9 +57,10 @@ class Fitted:
         """Copies of what the user could change in place."""
         settings, output = coded.settings, coded.output
         loss, penalty = settings.loss.snapshot(), settings.penalty.snapshot()
+        of_score = loss if output.loss is settings.loss else output.loss.snapshot()
         return cls(
             replace(settings, loss=loss, penalty=penalty),
-            replace(output, loss=output.loss.snapshot()),
+            replace(output, loss=of_score),
         )
 
     def at(self, alpha: float) -> Fitted:

@@ -148,6 +148,14 @@ class BoundPenalty:
         return None
 
     @property
+    def row_sizes(self) -> tuple[Array, Array] | None:
+        """The numbers kinkⱼ and l2ⱼ of Σ kinkⱼ‖wⱼ‖ + ½ Σ l2ⱼ‖wⱼ‖², if Ω is one and none are both 0.
+
+        wⱼ is the coefficient of feature j, or the row of W that holds one for every score.
+        """
+        return None
+
+    @property
     def function_of_norm(self) -> Separable | None:
         """The same form as a function of the single number ‖w‖₂, if Ω is one."""
         return None

@@ -288,6 +288,15 @@ class Grouped(BoundPenalty):
         return (self.groups.to_members(self.norm) == 0) & (self.l1 == 0) & (self.l2 == 0)
 
     @property
+    def row_sizes(self) -> tuple[Array, Array] | None:
+        """The norm and l2 of every row of W, if the rows are the groups and nothing else counts."""
+        l2 = self.l2
+        if self.l1.any() or not self.groups.are_rows or (l2 != l2[:, :1]).any():
+            return None
+        row = self.norm, l2[:, 0]
+        return row if ((row[0] > 0) | (row[1] > 0)).all() else None
+
+    @property
     def sum_over_groups(self) -> Grouped:
         """The penalty itself."""
         return self

@@ -150,6 +150,12 @@ class Separable(BoundPenalty):
         """The penalty itself."""
         return self
 
+    @property
+    def row_sizes(self) -> tuple[Array, Array] | None:
+        """l1 and l2, if there are no bounds and every coefficient is its own row."""
+        plain = self.l1.ndim == 1 and self.bounds is None
+        return (self.l1, self.l2) if plain and ((self.l1 > 0) | (self.l2 > 0)).all() else None
+
     @cached_property
     def sum_over_groups(self) -> Grouped | None:
         """The penalty with every coefficient as a group of its own, if there are no bounds."""

@@ -25,11 +25,16 @@ class Strengths(NamedTuple):
     @classmethod
     def of(cls, penalties: Sequence[BoundPenalty]) -> Strengths | None:
         """Those of penalties that are bound; None if one of them is no such sum."""
-        rows = [_row_of(penalty) for penalty in penalties]
-        known = [row for row in rows if row is not None]
-        if len(known) < len(rows) or not known:
+        rows = []
+        for penalty in penalties:
+            row = penalty.row_sizes
+            if row is None:
+                return None
+            rows.append(row)
+        if not rows:
             return None
-        return cls(*(np.stack(part) for part in zip(*known)))
+        kink, l2 = zip(*rows)
+        return cls(np.stack(kink), np.stack(l2))
 
     def times(self, factors: Array) -> Strengths:
         """Every factor times the penalty of the only model."""
@@ -61,18 +66,3 @@ def in_groups(penalties: Sequence[BoundPenalty]) -> InGroups | None:
     order = np.argsort(first.groups.label, kind="stable")
     starts = np.concatenate([[0], np.cumsum(first.groups.sizes)])
     return InGroups(order, starts, Strengths(np.stack(norms), np.stack(squares)))
-
-
-def _row_of(penalty: BoundPenalty) -> tuple[Array, Array] | None:
-    """The kinks and squares of one penalty."""
-    form = penalty.sum_over_features
-    if isinstance(penalty, Grouped):
-        l2 = penalty.l2
-        if penalty.l1.any() or not penalty.groups.are_rows or (l2 != l2[:, :1]).any():
-            return None
-        found = penalty.norm, l2[:, 0]
-    elif form is not None and form.l1.ndim == 1 and not form.has_constraints:
-        found = form.l1, form.l2
-    else:
-        return None
-    return found if ((found[0] > 0) | (found[1] > 0)).all() else None

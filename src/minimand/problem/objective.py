@@ -19,7 +19,7 @@ from .. import _core
 from .._base import row_blocks
 from .._base.typing import Array, IntArray
 from ..design import Design, Reach
-from ..losses import PLQ, Loss, Rowwise, Terms
+from ..losses import PLQ, Loss, Rowwise, Squared, Terms
 from ..losses.curvature import Curvature, Diagonal
 from ..penalties import BoundPenalty, Penalty
 from . import units as units_of
@@ -251,6 +251,18 @@ class Objective(Variants):
         gram = self.gram_of_all(columns)
         sizes = self.root_spread
         return find_basis(self.design, self.row_mass, columns, self.intercept, sizes, gram)
+
+    @property
+    def is_squared(self) -> bool:
+        """Whether the loss is Σ½(z − y)² over outputs of equal weight, and every row counts."""
+        loss, shape = self.loss, (self.n_samples, self.n_scores)
+        alike = self.has_columns and self.units is None and self.y.shape == shape
+        return alike and loss.quadratic and isinstance(loss.by_score, Squared)
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether sums over the rows are all that the loss needs."""
+        return self.loss.quadratic and (self.n_scores == 1 or self.is_squared)
 
     @cached_property
     def constant_target(self) -> bool:

@@ -157,7 +157,7 @@ class Eigengap(Criterion):
 
     def prepare(self, n_references: int) -> None:
         """The eigenvalues."""
-        from ..certificate.relaxation import top_of_normalised
+        from ..certificate.eigenvalues.relaxation import top_of_normalised
         from .cuts.affinities import affinity_of
 
         affinity = affinity_of(getattr(self.estimator, "kernel", None) or "neighbors", None)

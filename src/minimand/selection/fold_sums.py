@@ -11,7 +11,6 @@ import numpy as np
 
 from .._base.typing import Array, IntArray
 from ..certificate import judge
-from ..certificate.gram_models import is_summed
 from ..estimators.settings import Settings
 from ..penalties import Strengths
 from ..problem.condensed import Condensed, Sums, condense, middle, outnumber, sums
@@ -89,7 +88,7 @@ class FoldSums:
         """Whether sums over rows cost less than the rows, in every fold."""
         if solver != "auto" or any(np.bincount(f.train).max(initial=0) > 1 for f in folds):
             return False
-        return outnumber(objective, min(fold.train.size for fold in folds)) and is_summed(objective)
+        return outnumber(objective, min(fold.train.size for fold in folds)) and objective.is_summed
 
     def models(self, fold: int, alphas: Array, control: Control) -> SummedModels | None:
         """All models of a fold in arrays; None if one of them needs more than its sums."""

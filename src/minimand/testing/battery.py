@@ -95,6 +95,7 @@ def _battery() -> Iterator[Objective]:
         (Absolute(), L1()), (Quantile(0.7), NoPenalty()), (Hinge(), L1() + NonNegative()),
         (Chebyshev(), L1()), (Chebyshev(), L2()), (Chebyshev(), L1() + 0.5 * L2()),
         (Absolute(), L21(by="output")), (Logistic(), L21(by="output") + 0.5 * L2()),
+        (Hinge(), L1() + 0.5 * L2()),
     ]  # fmt: skip
     for i, (loss, penalty) in enumerate(kinked):
         yield _problem(loss, penalty, 0.05, (40, 5), (i, i + 1), rng)

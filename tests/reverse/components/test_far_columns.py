@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import minimand as mm
-from minimand.certificate import relaxation
+from minimand.certificate.eigenvalues import relaxation
 from minimand.design import as_design
 from minimand.design.near_zero import near_zero
 

@@ -245,7 +245,7 @@ def test_nodes_without_weight_go_to_the_nearest_centre():
 
 
 def test_the_limit_holds_for_the_bound_too(monkeypatch):
-    from minimand.certificate import relaxation, rough
+    from minimand.certificate.eigenvalues import relaxation, rough
 
     ring = sparse.diags_array([1.0] * 3, offsets=[-1, 0, 1], shape=(2001, 2001)).tocsr()
     begun = []

@@ -11,7 +11,7 @@ from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
 from ..._base.threads import lapack_threads
 from ..._base.typing import Array, IntArray
-from ...certificate.centred import mean_of, row_matrix
+from ...certificate.eigenvalues.centred import mean_of, row_matrix
 from ...design import Design
 from ...design.base import dense_block
 from ...design.near_zero import near_zero

@@ -11,9 +11,9 @@ import numpy as np
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ..._base.watch import look
-from ...certificate.centred import mean_of, rows_operator
-from ...certificate.krylov import NARROW, Krylov
-from ...certificate.ritz import (
+from ...certificate.eigenvalues.centred import mean_of, rows_operator
+from ...certificate.eigenvalues.krylov import NARROW, Krylov
+from ...certificate.eigenvalues.ritz import (
     Operator,
     Ritz,
     bounded_above,

@@ -10,7 +10,12 @@ from scipy import sparse
 from ..._base.linear_system import EPS
 from ..._base.typing import Array, ArrayLike, IntArray
 from ...certificate import Certificate
-from ...certificate.relaxation import TopSum, top_of_kernel, top_of_normalised, top_of_rows
+from ...certificate.eigenvalues.relaxation import (
+    TopSum,
+    top_of_kernel,
+    top_of_normalised,
+    top_of_rows,
+)
 from ...features.low_rank import MEMORY, PivotedCholesky
 from ...kernels import Kernel
 from ...kernels.rows import count

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from ..._base.threads import one_blas_thread
 from ..._base.typing import Array
 from ..._base.watch import StoppedError, interrupt, undisturbed
-from ...certificate.ritz import Ritz
+from ...certificate.eigenvalues.ritz import Ritz
 from ...design import Design
 from ..base import Course
 from .exact import by_covariance, by_gram, by_svd, is_accurate

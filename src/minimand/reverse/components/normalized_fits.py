@@ -11,8 +11,8 @@ from scipy import sparse
 
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
-from ...certificate.krylov import Krylov
-from ...certificate.ritz import (
+from ...certificate.eigenvalues.krylov import Krylov
+from ...certificate.eigenvalues.ritz import (
     Operator,
     Ritz,
     bounded_above,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._base.typing import AnyArray, ArrayLike
 from ..._base.watch import undisturbed
-from ...certificate.centred import rows_operator
+from ...certificate.eigenvalues.centred import rows_operator
 from ...design import Design
 from ...estimators.inputs.matrix import as_matrix
 from ..base import Course, FitsRows, Limits

@@ -12,7 +12,7 @@ from ..._base.linear_system import EPS
 from ..._base.threads import get_num_threads
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import look
-from ...certificate.centred import column_matrix, too_much
+from ...certificate.eigenvalues.centred import column_matrix, too_much
 from ...design import Design
 from ...design.dense import DenseDesign
 from ...kernels.tiles import runs

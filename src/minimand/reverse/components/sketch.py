@@ -10,9 +10,9 @@ from scipy import linalg
 
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
-from ...certificate.krylov import Krylov
-from ...certificate.random_start import largest_by_start, sum_by_start
-from ...certificate.ritz import Operator, Ritz, orthonormal
+from ...certificate.eigenvalues.krylov import Krylov
+from ...certificate.eigenvalues.random_start import largest_by_start, sum_by_start
+from ...certificate.eigenvalues.ritz import Operator, Ritz, orthonormal
 from ...design import Design
 from .spectrum import Found, completed
 

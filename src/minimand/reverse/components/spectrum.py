@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
-from ...certificate.ritz import orthonormal
+from ...certificate.eigenvalues.ritz import orthonormal
 
 # The optimal hard threshold of Gavish and Donoho (2014) for unknown noise: a polynomial in the
 # ratio β of the sides that their paper fits to ω(β), times the median singular value. Definition.

@@ -9,7 +9,7 @@ from scipy import linalg
 
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
-from ...certificate.centred import mean_of, rows_operator
+from ...certificate.eigenvalues.centred import mean_of, rows_operator
 from ...design import Design
 from .exact import of_matrix
 from .scatter import scatter

@@ -10,7 +10,7 @@ import numpy as np
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ..._base.watch import look
-from ...certificate.relaxation import TopSum, top_of_normalised
+from ...certificate.eigenvalues.relaxation import TopSum, top_of_normalised
 from .coarsening import LARGE
 
 _SHARE = 0.05  # of the cut, to which its bound is accurate; safeguard: more digits take longer

@@ -12,7 +12,7 @@ from ..._base.linear_system import EPS
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
-from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
+from ...certificate.eigenvalues.relaxation import TopSum, top_of_kernel, top_of_rows
 from ...features.low_rank import MEMORY, LowRank
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel

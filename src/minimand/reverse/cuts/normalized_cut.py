@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ..._base.typing import Array, ArrayLike, BoolArray, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate, Kind
-from ...certificate.relaxation import SIDE
+from ...certificate.eigenvalues.relaxation import SIDE
 from ...kernels import Precomputed
 from ..base import Course, Limits, warn_of_duplicates
 from ..components.conversions import kernel_from_reverse

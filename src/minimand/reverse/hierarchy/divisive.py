@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
-from ...certificate.rough import top_within
+from ...certificate.eigenvalues.rough import top_within
 from ...design import Design
 from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind

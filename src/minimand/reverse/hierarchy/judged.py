@@ -10,8 +10,8 @@ from scipy import sparse
 
 from ..._base.typing import Array, ArrayLike, IntArray
 from ...certificate import Certificate
-from ...certificate.relaxation import TopSum, top_of_kernel
-from ...certificate.rough import top_within
+from ...certificate.eigenvalues.relaxation import TopSum, top_of_kernel
+from ...certificate.eigenvalues.rough import top_within
 from ...features.low_rank import MEMORY
 from ...kernels import Kernel
 from ..base import Course
@@ -38,7 +38,7 @@ def of_labels(
 ) -> Certificate:
     """Of the sum of squares within clusters, of the rows or of the features of a bound kernel.
 
-    ``budget``: multiply-adds that the bound of sparse rows may cost (`certificate.rough`).
+    ``budget``: multiply-adds for the bound of sparse rows (`certificate.eigenvalues.rough`).
     """
     s = row_weights(sample_weight, labels.size)
     scatter = scatter_of(X, s, kernel)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from scipy import sparse
 
 from ..._base.typing import Array
-from ...certificate.rough import top_within
+from ...certificate.eigenvalues.rough import top_within
 from .rows import Rows
 
 
@@ -33,7 +33,7 @@ def lower_bound(rows: Rows, k: int, passes: float = math.inf) -> Lower:
     squared objective, which has the bound L; so it is at least L/(1 + (1 − L/W)^½).
 
     ``passes``: comparisons of all rows with all centres that the bound may cost, about; where
-    eigenvalues of sparse rows cost more, it is one by norms (`certificate.rough`).
+    eigenvalues of sparse rows cost more, it is one by norms (`certificate.eigenvalues.rough`).
     """
     if rows.distance.name == "euclidean":
         return _discarded(rows.X, rows.weights, k, passes)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from ..._base.typing import Array, ArrayLike, BoolArray, IntArray
 from ...certificate import Certificate, Kind
-from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
+from ...certificate.eigenvalues.relaxation import TopSum, top_of_kernel, top_of_rows
 from ...design import as_design
 from ...features.low_rank import MEMORY
 from ...kernels import Kernel

@@ -21,8 +21,8 @@ from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ..._base.watch import interrupt, reason
-from ...certificate.krylov import Krylov
-from ...certificate.ritz import Operator
+from ...certificate.eigenvalues.krylov import Krylov
+from ...certificate.eigenvalues.ritz import Operator
 from .points import Points
 
 MOST_POINTS = 2000  # whose matrix is decomposed again and again; safeguard

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from ..._base.linear_system import EPS
 from ..._base.typing import Array, ArrayLike
 from ...certificate import Certificate, bounded
-from ...certificate.relaxation import TopSum, top_of_kernel, top_of_normalised
+from ...certificate.eigenvalues.relaxation import TopSum, top_of_kernel, top_of_normalised
 from ...reverse.finite_squares import in_range_as_given
 from .embedded import leading
 from .linear_kernel import LinearFound, LinearKernel, linear_components, suits

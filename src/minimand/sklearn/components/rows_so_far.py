@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
-from ...certificate.relaxation import top_of_matrix
+from ...certificate.eigenvalues.relaxation import top_of_matrix
 from ...design import as_design
 from ...reverse.components.stream import ScatterStream
 

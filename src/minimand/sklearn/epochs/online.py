@@ -106,7 +106,7 @@ class OnlineRegressor(Online, PredictsNumbers):
         held_out = self._make_validation_split(y, sample_mask=weight > 0)
         score = self._make_validation_score_cb(held_out, X, y, weight)
         (learner,) = self._learners_on(X, 1)
-        targets = np.asarray(y, dtype=np.float64)
+        targets = np.ascontiguousarray(y, dtype=np.float64)
         epochs = Epochs(self, X, held_out, max_iter)
         with stoppable(self):
             seed = seeds_of(self, 1)[0]

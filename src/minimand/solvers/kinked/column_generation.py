@@ -39,7 +39,7 @@ class ColumnGeneration(Solver):
 
     name = "column_generation"
     heirs = ("primal_dual",)
-    needs = Trait.KINKED, Trait.PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
+    needs = Trait.KINKED, Trait.PIECES, Trait.SUM_OVER_FEATURES, Trait.ZEROS, Trait.NO_BOUNDS
     least_cost = costs.LEAST_COLUMN_GENERATION
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...certificate.gram_models import GramModels, is_summed
+from ...certificate.gram_models import GramModels
 from ...penalties import Grouped, Strengths
 from ...problem.condensed import Sums, is_worthwhile, sums
 from ...problem.objective import Objective
@@ -111,7 +111,7 @@ def settler_of(
     kernel: GramKernel = GroupKernel(form) if isinstance(form, Grouped) else FeatureKernel()
     if kind is OnCurves:
         return OnCurves(base, kernel, control)
-    summed = Strengths.of([least.penalty]) is not None and is_summed(base)
+    summed = Strengths.of([least.penalty]) is not None and base.is_summed
     return OnGram(base, kernel, control, known, summed=summed)
 
 

@@ -73,9 +73,7 @@ class WorkingSet(Solver):
 
     def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
         """On few columns in compiled code, without judgements on the way."""
-        form = objective.penalty.sum_over_features
-        assert form is not None
-        if objective.loss.quadratic or form.has_constraints or objective.path_facts:
+        if objective.loss.quadratic or objective.path_facts or objective.penalty.has_constraints:
             return iter(())
         return few_columns.at_once(objective, control)
 
@@ -83,13 +81,13 @@ class WorkingSet(Solver):
         self, objective: Objective, start: Point, control: Control
     ) -> Iterator[Finding | HandOver]:
         """Rounds of: choose columns, solve on them, judge."""
-        form = objective.penalty.sum_over_features
-        assert form is not None
         strengths = fit_at_once(objective)
         if strengths is not None:
             for found in all_at_once(objective, strengths, control, start):
                 yield found
                 start = found.point  # the rounds below go on from here, if a gap is left
+        form = objective.penalty.sum_over_features
+        assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
         columns = first_columns(objective, judgement, form)

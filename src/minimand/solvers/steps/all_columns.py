@@ -14,7 +14,6 @@ from ..._base.typing import Array, BoolArray, IntArray
 from ..._core import minimise_gram
 from ...canonical import Runs, minimise_groups
 from ...certificate import Finding
-from ...certificate.gram_models import is_summed
 from ...certificate.least_squares import squares_at, squares_at_null
 from ...certificate.row_models import lengths, rows_at, rows_at_null
 from ...penalties import Separable, Strengths
@@ -36,9 +35,10 @@ def fit_at_once(objective: Objective) -> Strengths | None:
     """
     n, d = objective.design.shape
     few = 0 < d <= min(_MOST, n) and not objective.design.sparse
-    if not (few and is_summed(objective)):
+    if not few or objective.path_facts or not objective.is_summed:
         return None
-    return None if objective.path_facts else Strengths.of([objective.penalty])
+    row = objective.penalty.row_sizes
+    return None if row is None else Strengths(row[0][None], row[1][None])
 
 
 def all_at_once(
@@ -55,14 +55,22 @@ def all_at_once(
     slope = objective.backward(objective.weigh(residual))
     if start is null:  # which often ends a lasso
         yield _found_at_null(objective, strengths, residual, slope)
+    if len(slope) > _NARROW:
+        yield from _on_some(objective, strengths, control, slope)
+    yield _minimised(objective, strengths, control, slope, None)
+
+
+def _on_some(
+    objective: Objective, strengths: Strengths, control: Control, slope: Array
+) -> Iterator[Finding]:
+    """Minimisers on the columns that matter, while these are few; ``slope``: of the null model."""
     within = _sizes(slope) > strengths.kink[0]
     for _ in range(_ROUNDS):
-        if within.size <= _NARROW or np.count_nonzero(within) > _SOME * within.size:
-            break
+        if np.count_nonzero(within) > _SOME * within.size:
+            return
         found = _minimised(objective, strengths, control, slope, within)
         yield found
         within = within | (_sizes(found.slope) > strengths.kink[0])
-    yield _minimised(objective, strengths, control, slope, None)
 
 
 def _minimised(
@@ -79,7 +87,8 @@ def _minimised(
         matrix, mean = objective.own_hessian
     else:
         matrix, mean = objective.hessian(objective.mass, columns)
-    kink, l2 = (np.ascontiguousarray(part[0, columns]) for part in strengths)
+    kink = np.ascontiguousarray(strengths.kink[0, columns])
+    l2 = np.ascontiguousarray(strengths.l2[0, columns])
     inside = null.w[columns].copy()
     w = null.w.copy()
     if w.ndim == 1:

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._base.eigenvalues import largest_eigenvalues
-from .._base.linear_system import EPS
-from .._base.threads import lapack_threads, one_blas_thread
-from .._base.typing import Array
-from .._base.watch import reason
-from ..design import as_design
+from ..._base.eigenvalues import largest_eigenvalues
+from ..._base.linear_system import EPS
+from ..._base.threads import lapack_threads, one_blas_thread
+from ..._base.typing import Array
+from ..._base.watch import reason
+from ...design import as_design
 from .centred import column_matrix, mean_of, row_matrix, rows_operator, scaled_squares
 from .deflated import proved_top
 from .krylov import Krylov

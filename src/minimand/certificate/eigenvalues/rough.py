@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._base.linear_system import EPS
-from .._base.typing import Array
-from ..design import as_design
+from ..._base.linear_system import EPS
+from ..._base.typing import Array
+from ...design import as_design
 from .centred import mean_of, pairs_operator, rows_operator
 from .krylov import NARROW
 from .relaxation import SIDE, Effort, TopSum, top_of_operator, top_of_rows

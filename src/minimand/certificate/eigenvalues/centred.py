@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._base.linear_system import EPS
-from .._base.typing import Array
-from ..design import Design
-from ..design.dense import DenseDesign
-from ..design.near_zero import near_zero
+from ..._base.linear_system import EPS
+from ..._base.typing import Array
+from ...design import Design
+from ...design.dense import DenseDesign
+from ...design.near_zero import near_zero
 from .ritz import Operator
 
 _FAR = 1e4  # squared mean, in units of the variance, from which rows are centred first; safeguard

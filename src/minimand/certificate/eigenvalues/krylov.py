@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._base.threads import one_blas_thread
-from .._base.typing import Array
+from ..._base.threads import one_blas_thread
+from ..._base.typing import Array
 from .ritz import Operator, Ritz, orthonormal, rayleigh_ritz
 
 _EXTRA = 8  # columns of a block beyond those wanted; safeguard: eigenvalues that lie close together

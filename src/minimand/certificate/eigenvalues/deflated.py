@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .._base.linear_system import EPS
-from .._base.typing import AnyArray, Array
+from ..._base.linear_system import EPS
+from ..._base.typing import AnyArray, Array
 from .ritz import (
     Operator,
     Ritz,

@@ -22,9 +22,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from .._base.linear_system import EPS
-from .._base.typing import Array
-from .._base.watch import reason
+from ..._base.linear_system import EPS
+from ..._base.typing import Array
+from ..._base.watch import reason
 from .krylov import Krylov
 from .ritz import Operator, Ritz, rayleigh_ritz
 

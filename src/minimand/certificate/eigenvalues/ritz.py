@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .._base.linear_system import EPS
-from .._base.typing import Array
-from .._base.watch import reason
+from ..._base.linear_system import EPS
+from ..._base.typing import Array
+from ..._base.watch import reason
 
 Product = Callable[[Array], Array]
 

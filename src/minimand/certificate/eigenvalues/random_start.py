@@ -24,8 +24,8 @@ import math
 
 import numpy as np
 
-from .._base.linear_system import EPS
-from .._base.typing import Array
+from ..._base.linear_system import EPS
+from ..._base.typing import Array
 from .ritz import Ritz, sum_above
 
 _CHANCE = 1e-16  # that one of the bounds is wrong; safeguard: below that of an error of the machine

@@ -1,0 +1,1 @@
+"""Largest eigenvalues and their sums, bounded from above: what relaxations can attain."""
