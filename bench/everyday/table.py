@@ -16,9 +16,8 @@ _HEADS = {
     "searches": "Searches, cross-validation and ensembles",
 }
 _NOTES = {
-    "drop-ins": "On sparse data SGDClassifier and SGDRegressor of scikit-learn take fewer epochs: "
-    "their stopping rule counts the coefficients of one row only, and their objective is higher. "
-    "HuberRegressor of scikit-learn may end at its limit of iterations there, short of its tol.",
+    "drop-ins": "HuberRegressor of scikit-learn may end at its limit of iterations on sparse data, "
+    "short of its tol.",
     "natives": "Cells in brackets are milliseconds: scikit-learn has no such model.",
     "searches": "GridSearchCV: 5 folds, 20 values. Bagging: 50 members.",
 }

@@ -15,9 +15,10 @@ using SlopeArrays = std::tuple<std::int64_t, PieceArrays, Array, bool>;
 /// sign, shift, weight, and the rows in the order in which they come.
 using RowArrays = std::tuple<Array, Array, Array, Array>;
 /// eta, t0, power, tick, average_from, average_power, the intercept's share of a step (0: there is
-/// none), its largest step, whether to add up what rows pay, and whether to rescale coefficients.
+/// none), its largest step, the share of the penalty in what rows pay (0: it is not added up), and
+/// whether to rescale coefficients.
 using Options =
-    std::tuple<double, double, double, double, double, double, double, double, bool, bool>;
+    std::tuple<double, double, double, double, double, double, double, double, double, bool>;
 
 RowSlopes row_slopes(const SlopeArrays& arrays, std::size_t size) {
   const auto& [kind, parts, given, left] = arrays;
@@ -56,8 +57,8 @@ struct Steps {
   const MutableArray& moves;
 };
 
-/// Seed, whether to shuffle, tol, patience, most passes, and whether the objective has the ridge.
-using Rule = std::tuple<std::uint32_t, bool, double, std::int64_t, std::int64_t, bool>;
+/// Seed, whether to shuffle, tol, patience, and most passes.
+using Rule = std::tuple<std::uint32_t, bool, double, std::int64_t, std::int64_t>;
 /// Passes so far, the best objective, passes since then, and whether the model is finite.
 using Course = std::tuple<std::int64_t, double, std::int64_t, bool>;
 
@@ -92,8 +93,8 @@ void run_one_model(const Matrix& matrix, const StochasticPass& pass, Coefficient
                    const Epochs& epochs) {
   const auto order = row_numbers(epochs.order, "order", pass.n());
   if (order.data() != pass.rows.order.data()) value_problem("order must be that of the rows");
-  const auto& [seed, shuffle, tol, patience, most, ridge] = epochs.rule;
-  const EpochRule rule{seed, shuffle, tol, count(patience, "patience"), count(most, "most"), ridge};
+  const auto& [seed, shuffle, tol, patience, most] = epochs.rule;
+  const EpochRule rule{seed, shuffle, tol, count(patience, "patience"), count(most, "most")};
   const auto& [done, best, waited, finite] = epochs.course;
   const EpochCourse begun{count(done, "passes"), best, count(waited, "passes"), finite};
   const EpochCourse found =

@@ -192,7 +192,7 @@ struct AdaptiveGroup : Share<V> {
     const V sign = load_models<V>(this->sign + place);
     const V z = fields.score(row) + m.b();
     const V t = sign * z - load_models<V>(this->shift + place);
-    if (pass.options.add_up) m.pay(weight * pass.slopes.value(t));
+    if (pass.options.add_up > 0.0) m.pay(pass.slopes.value(t));
     const V slope = pass.slopes.slope(place, t);
     if (!any_nonzero(slope)) return;
     const V squares = weight * slope * slope;

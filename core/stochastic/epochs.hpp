@@ -7,15 +7,14 @@
 
 namespace minimand {
 
-/// When passes over all rows end: after `patience` of them in a row that lower the objective of the
-/// pass by less than `tol`, or after `most`.
+/// When passes over all rows end: after `patience` of them in a row that lower the mean of what
+/// rows pay by less than `tol`, or after `most`.
 struct EpochRule {
   std::uint32_t seed;
   bool shuffle;
   double tol;
   std::size_t patience;
   std::size_t most;
-  bool ridge;  // whether the objective includes l2 |w|^2 / 2, the mean of before and after a pass
 };
 
 /// How passes have gone on so far.
@@ -32,11 +31,6 @@ struct Coefficients {
   std::size_t features;
   std::size_t stride;
 
-  double square() const {
-    double sum = 0.0;
-    for (std::size_t j = 0; j < features; ++j) sum += fields[j * stride] * fields[j * stride];
-    return sum;
-  }
   bool finite() const {
     double nothing = 0.0;
     for (std::size_t j = 0; j < features; ++j) nothing += 0.0 * fields[j * stride];
@@ -49,26 +43,19 @@ template <class Step, class Matrix>
 EpochCourse run_epochs(const Matrix& matrix, const StochasticPass& pass, Coefficients v,
                        std::span<std::uint32_t> order, const EpochRule& rule, EpochCourse course) {
   const StochasticScalars<double> scalars{pass.scalars.data()};
-  const double l2 = rule.ridge && !pass.penalty.l2.empty() ? pass.penalty.l2[0] : 0.0;
-  const auto ridge = [&] {
-    return l2 > 0.0 ? 0.5 * l2 * scalars.scale() * scalars.scale() * v.square() : 0.0;
-  };
   const double rows = order.empty() ? 1.0 : static_cast<double>(order.size());
-  double before = ridge();
   for (std::size_t epoch = 0; epoch < rule.most; ++epoch) {
     if (rule.shuffle) shuffle_rows(order, rule.seed);
     Step::run(matrix, pass);
     ++course.done;
-    const double paid = *scalars.at(3), after = ridge();
+    double value = *scalars.at(3) / rows;
     *scalars.at(3) = 0.0;
     course.finite = v.finite() && std::isfinite(scalars.b());
     if (!course.finite) return course;
-    double value = paid / rows + 0.5 * (before + after);
     if (!std::isfinite(value)) value = std::numeric_limits<double>::infinity();
     course.waited = value > course.best - rule.tol ? course.waited + 1 : 0;
     course.best = value < course.best ? value : course.best;
     if (course.waited >= rule.patience) return course;
-    before = after;
   }
   return course;
 }

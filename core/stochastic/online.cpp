@@ -142,7 +142,9 @@ struct OnlineGroup : Share<double> {
     // A score that is no number, as a difference of two overflows, moves nothing.
     const double slope = std::isnan(t) ? 0.0 : sign[at] * pass.slopes.slope(at, t);
     const double loss = slope != 0.0 ? positive_part(pass.slopes.value(t)) : 0.0;
-    if (o.add_up) paid += loss + 0.5 * ridge * w.squares + lasso * w.magnitude;
+    if (o.add_up > 0.0) {
+      paid += loss + o.add_up * (0.5 * ridge * w.squares + lasso * w.magnitude);
+    }
     if (o.rule == StepRule::pa1 && is_zero(row)) return;  // no change of w can mend its loss
     if (ridge > 0.0) w.shrink(std::max(0.0, 1.0 - o.eta * ridge));
     if (slope != 0.0) move(row, i, step_length(row, loss) * -slope * pass.rows.weight.data()[i]);

@@ -60,8 +60,8 @@ struct StochasticOptions {
   double average_power;
   double intercept;       // the share of a step that the intercept takes; 0: there is none
   double intercept_step;  // the intercept's step is at most this / sqrt(t)
-  bool add_up;            // whether to sum the losses of the rows, each before its step
-  bool rescale;           // whether coefficients are rescaled when a column's largest entry grows
+  double add_up;  // 0, or: sum the loss, and the penalty times this, before the step of each row
+  bool rescale;   // whether coefficients are rescaled when a column's largest entry grows
 
   /// The weight of the model after step t in the average.
   MINIMAND_INLINE double share(double t) const {
@@ -74,7 +74,7 @@ struct StochasticOptions {
 template <class V>
 struct StochasticScalars {
   static constexpr std::size_t kShared = 7;    // numbers, from steps() to last(); definition
-  static constexpr std::size_t kPerModel = 4;  // numbers, at(0) to at(3); definition
+  static constexpr std::size_t kPerModel = 5;  // numbers, at(0) to at(4); definition
   static constexpr std::size_t kSize = kShared + kPerModel * kModels<V>;
   double* numbers;
 
@@ -93,7 +93,15 @@ struct StochasticScalars {
   MINIMAND_INLINE V b_squares() const { return load_models<V>(at(2)); }
   MINIMAND_INLINE void set_b_squares(V squares) const { store_models(at(2), squares); }
 
-  /// Sum of the losses of the rows, each before its step.
+  /// Plain steps, if they add up: the sums of squares and of |.| of the v that moved last.
+  MINIMAND_INLINE V squares() const { return load_models<V>(at(2)); }
+  MINIMAND_INLINE V magnitudes() const { return load_models<V>(at(4)); }
+  MINIMAND_INLINE void measured(V squares, V magnitudes) const {
+    store_models(at(2), squares);
+    store_models(at(4), magnitudes);
+  }
+
+  /// Sum of what the rows pay, each before its step.
   MINIMAND_INLINE void pay(V loss) const { store_models(at(3), load_models<V>(at(3)) + loss); }
 
   /// Adds the current model, scale v and b, to the averages with weight c; at(1) is the sum of c b.

@@ -16,7 +16,7 @@ struct PlainGroup : Share<V> {
   Factors l1;
   double strongest;  // of the l1 factors
   double l2;
-  bool sparse_penalty, averaged;
+  bool sparse_penalty, averaged, measures;
 
   PlainGroup(const Matrix&, const StochasticPass& all, std::size_t group)
       : Share<V>(all, group),
@@ -26,7 +26,8 @@ struct PlainGroup : Share<V> {
         strongest(StochasticPenalty::strongest(all.penalty.l1)),
         l2(StochasticPenalty::strongest(all.penalty.l2)),
         sparse_penalty(all.own > kReceived && strongest > 0.0),
-        averaged(all.own > kLag) {}
+        averaged(all.own > kLag),
+        measures(all.options.add_up > 0.0 && (strongest > 0.0 || l2 > 0.0)) {}
 
   /// Whether nearly every row changes its coefficients; with a hinge many rows do not.
   MINIMAND_INLINE bool touches_all() const {
@@ -94,6 +95,7 @@ struct PlainGroup : Share<V> {
       fields.set(kHeldThen, j, scale > 0.0 ? -since / scale : 0.0);
     }
     m.held() = 0.0;
+    m.measured(scale * scale * m.squares(), scale * m.magnitudes());
     m.penalty_time() *= scale;
     m.last() *= scale;
     m.scale() = 1.0;
@@ -107,17 +109,43 @@ struct PlainGroup : Share<V> {
     if (this->scalars.scale() < kSmallestScale) renormalise();
   }
 
+  /// What the row pays besides its loss: the penalty of the coefficients that moved last, as
+  /// scikit-learn counts it. Of a sparse row these are only those of its entries.
+  MINIMAND_INLINE V due() const {
+    const StochasticScalars<V>& m = this->scalars;
+    const double ridge = 0.5 * l2 * m.scale() * m.scale(), lasso = strongest * m.scale();
+    return pass.options.add_up * (ridge * m.squares() + lasso * m.magnitudes());
+  }
+
+  /// The sums over these coefficients; four independent ones hide the latency of additions.
+  MINIMAND_INLINE void measure(const Row& row) const {
+    constexpr std::size_t kSums = 4;
+    V squares[kSums] = {}, magnitudes[kSums] = {};
+    const std::size_t size = row.size();
+    const auto add = [&](std::size_t k, std::size_t s) __attribute__((always_inline)) {
+      const V v = fields.template get<V>(kValue, row.column(k));
+      squares[s] += v * v;
+      if (strongest > 0.0) magnitudes[s] += magnitude(v);
+    };
+    std::size_t k = 0;
+    for (; k + kSums <= size; k += kSums) {
+      for (std::size_t s = 0; s < kSums; ++s) add(k + s, s);
+    }
+    for (; k < size; ++k) add(k, 0);
+    this->scalars.measured((squares[0] + squares[1]) + (squares[2] + squares[3]),
+                           (magnitudes[0] + magnitudes[1]) + (magnitudes[2] + magnitudes[3]));
+  }
+
   MINIMAND_INLINE V slope_at(const Row& row, std::size_t i) const {
     const std::size_t place = this->place(i);
     const V sign = load_models<V>(this->sign + place);
     const V z = this->scalars.scale() * fields.score(row) + this->scalars.b();
     const V t = sign * z - load_models<V>(this->shift + place);
-    const double weight = pass.rows.weight.data()[i];
-    if (pass.options.add_up) this->scalars.pay(weight * pass.slopes.value(t));
+    if (pass.options.add_up > 0.0) this->scalars.pay(pass.slopes.value(t) + due());
     V slope = pass.slopes.slope(place, t);
     slope = slope > kSteepest ? same_models<V>(kSteepest) : slope;
     slope = slope < -kSteepest ? same_models<V>(-kSteepest) : slope;
-    return sign * slope * weight;
+    return sign * slope * pass.rows.weight.data()[i];
   }
 
   MINIMAND_INLINE void step(const Row& row, std::size_t i) const {
@@ -132,6 +160,7 @@ struct PlainGroup : Share<V> {
     shrink(eta);
     if (any_nonzero(slope)) {
       move(row, -eta * slope / m.scale());
+      if (measures) measure(row);
       if (o.intercept > 0.0) m.set_b(m.b() - o.intercept * intercept_step(eta) * slope);
     }
     if (sparse_penalty) {

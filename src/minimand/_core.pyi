@@ -413,7 +413,7 @@ SHARED_SCALARS: int  # numbers that the models of a group share, before their ow
 SCALARS_PER_MODEL: int
 _Slopes = tuple[int, _Pieces, _Vector, bool]
 _LearnedRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
-_StepOptions = tuple[float, float, float, float, float, float, float, float, bool, bool]
+_StepOptions = tuple[float, float, float, float, float, float, float, float, float, bool]
 
 def learn_rows(
     matrix: Compressed,
@@ -442,7 +442,7 @@ def learn_rows_dense(
 
 # Passes that end by themselves. when: seed, whether to shuffle, tol, patience, most passes, whether
 # the objective has the ridge; course: passes, best objective, passes since then, whether finite.
-_EpochRule = tuple[int, bool, float, int, int, bool]
+_EpochRule = tuple[int, bool, float, int, int]
 _EpochCourse = tuple[int, float, int, bool]
 
 def learn_epochs(

@@ -53,7 +53,7 @@ def by_the_formulas(X, y, weight, order, rule, *, dense):
 
 
 def a_rule(loss, rule, eta, *penalties, share=1.0, average=np.inf):
-    steps = Steps(eta, rule=rule, average_from=average - 1, intercept_share=share, add_up=True)
+    steps = Steps(eta, rule=rule, average_from=average - 1, intercept_share=share, add_up=1.0)
     return OnlineRule(loss, steps, *penalties)
 
 
@@ -129,7 +129,7 @@ def test_what_a_kernel_cannot_use_is_refused():
     X, ones, one, none = np.ones((3, 2)), np.ones(3), np.ones(1), np.zeros(1)
     order, given = np.arange(3, dtype=np.uint32), np.empty(0)
     slopes = (0, PERCEPTRON.pieces.parts, given, True)
-    options = (1.0, 0.0, 0.0, 1.0, np.inf, 1.0, 1.0, np.inf, False, True)
+    options = (1.0, 0.0, 0.0, 1.0, np.inf, 1.0, 1.0, np.inf, 0.0, True)
     averaged = (*options[:4], 0.0, *options[5:])
     good = {
         "X": X,
@@ -140,7 +140,7 @@ def test_what_a_kernel_cannot_use_is_refused():
         "penalty": (none, none),
         "options": options,
         "fields": np.zeros(2),
-        "scalars": np.zeros(11),
+        "scalars": np.zeros(12),
         "moves": np.zeros(3),
     }
     _core.learn_rows_dense(**good)

@@ -254,6 +254,52 @@ def test_epochs_of_one_call_are_those_of_many(options, kind, monkeypatch):
     np.testing.assert_allclose(together.intercept_, apart.intercept_, rtol=1e-12)
 
 
+_FEW = sparse.random_array((400, 60), density=0.1, rng=np.random.default_rng(11), format="csr")
+_FEW_SCORES = _FEW @ np.random.default_rng(12).standard_normal(60)
+
+
+@pytest.mark.skipif(not _HAS_PASSIVE, reason="scikit-learn < 1.8 compares losses alone")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"penalty": None},
+        {"alpha": 1e-2, "learning_rate": "constant", "eta0": 0.05},
+        {"learning_rate": "adaptive", "eta0": 0.1, "alpha": 1e-3},
+        {"learning_rate": "invscaling", "eta0": 0.1, "average": True},
+        {"alpha": 1e-2, "n_iter_no_change": 2, "tol": 1e-4},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("many", [False, True])
+def test_epochs_are_as_many_as_scikit_learns(many, options, weighted):
+    """Of sparse rows, too, where it measures the coefficients of one row for the penalty."""
+    weights = np.random.default_rng(2).uniform(0.5, 3.0, 400) if weighted else None
+    for rows in (_FEW, _FEW.toarray()):
+        for name, y in (
+            ("SGDClassifier", np.digitize(_FEW_SCORES, [-0.3, 0.3][: 1 + many])),
+            ("SGDRegressor", _FEW_SCORES),
+        ):
+            ours = getattr(minimand.sklearn, name)(random_state=5, **options)
+            theirs = getattr(linear_model, name)(random_state=5, **options)
+            start = {} if many else {"coef_init": np.full((60,), 0.3), "intercept_init": 0.1}
+            for model in (ours, theirs):
+                model.fit(rows, y, sample_weight=weights, **start)
+            assert ours.n_iter_ == theirs.n_iter_
+            np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.skipif(not _HAS_PASSIVE, reason="scikit-learn < 1.8 compares losses alone")
+@pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
+def test_epochs_under_l1_are_as_many_as_scikit_learns(penalty):
+    model = SGDRegressor(penalty=penalty, alpha=1e-2, random_state=5)
+    theirs = linear_model.SGDRegressor(**model.get_params()).fit(X, Y)
+    model.fit(X, Y)
+    assert model.n_iter_ == theirs.n_iter_
+    np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize(("name", "y"), [("Perceptron", LABELS), ("PassiveAggressiveRegressor", Y)])
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_online_epochs_of_one_call_are_those_of_many(name, y, monkeypatch):

@@ -38,7 +38,7 @@ class RowSteps(NamedTuple):
     slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool]
     rows: tuple[Array, Array, Array, AnyArray]
     penalty: tuple[Array, Array]
-    options: tuple[float, float, float, float, float, float, float, float, bool, bool]
+    options: tuple[float, float, float, float, float, float, float, float, float, bool]
 
 
 def step_rows(design: Design, steps: RowSteps, fields: Array, scalars: Array, moves: Array) -> None:
@@ -54,8 +54,7 @@ def step_rows(design: Design, steps: RowSteps, fields: Array, scalars: Array, mo
 class EpochRule(NamedTuple):
     """When passes over all rows end: ``patience`` of them lower their objective by less than tol.
 
-    The objective of a pass is the mean loss of its rows, each before its step; with ``ridge`` also
-    the mean of ½ l2‖w‖² before and after the pass.
+    The objective of a pass is the mean of what its rows pay: see `solvers.stochastic.learner`.
     """
 
     seed: int
@@ -63,7 +62,6 @@ class EpochRule(NamedTuple):
     tol: float
     patience: int
     most: int  # passes
-    ridge: bool
 
 
 class EpochCourse(NamedTuple):

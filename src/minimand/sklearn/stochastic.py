@@ -23,7 +23,7 @@ from ..solvers.in_parallel import in_threads
 from ..solvers.stochastic.learner import Learner, Steps
 from ..solvers.stochastic.training import weights_of
 from .epochs.online import OnlineClassifier, OnlineRegressor, seeds_of
-from .epochs.passes import OnlineRule, intercept_share, online_steps, penalties
+from .epochs.passes import OnlineRule, check_finite, intercept_share, online_steps, penalties
 from .epochs.progress import Progress
 
 _SMALLEST = 1e-6  # step at which learning_rate="adaptive" ends; convention: scikit-learn's
@@ -111,6 +111,9 @@ class _Trained:
             starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
             steps = self.t_ - 1.0
             self._trained = [Learner.start(w, float(b), Rule.PLAIN, steps=steps) for w, b in starts]
+        if self.t_ > 1.0 or self.coef_.any():
+            for learner in self._trained:
+                learner.measure()
         # Outputs know nothing of one another: threads change how long it takes, and nothing else.
         workers = getattr(self, "n_jobs", None) or min(get_num_threads(), len(objectives))
         each = list(zip(objectives, self._trained, problem.mean_weights, seeds))
@@ -123,6 +126,8 @@ class _Trained:
         self.t_ += self.n_iter_ * X.shape[0]
         average = bool(self.average) and self.average <= self.t_ - 1.0
         models = [learner.model(o, average) for o, learner in zip(objectives, self._trained)]
+        for (w, b), done in zip(models, epochs):
+            check_finite(w, b, done)
         self.coef_ = np.stack([w for w, _ in models]).astype(X.dtype)
         self.intercept_ = np.array([b for _, b in models], dtype=X.dtype)
         self._objectives = objectives
@@ -143,7 +148,9 @@ class _Trained:
         share = intercept_share(self, progress.X)
         steps = self._steps(objective, mean_weight)._replace(intercept_share=share)
         tol = -np.inf if self.tol is None or max_iter == 1 else self.tol
-        when = EpochRule(seed, bool(self.shuffle), tol, self.n_iter_no_change, max_iter, True)
+        if tol > -np.inf and not progress.by_score:  # scikit-learn's penalty, beside its loss
+            steps = steps._replace(add_up=mean_weight)
+        when = EpochRule(seed, bool(self.shuffle), tol, self.n_iter_no_change, max_iter)
         course = EpochCourse()
         try:
             while course.done < max_iter and course.finite and not reason():
@@ -154,12 +161,6 @@ class _Trained:
                     steps, course = steps._replace(eta=steps.eta / 5), course._replace(waited=0)
         except KeyboardInterrupt:  # the model is what was learnt so far
             interrupt()
-        w, b = learner.model(objective, average=False)
-        if not (np.isfinite(w).all() and np.isfinite(b)):
-            raise ValueError(
-                f"Floating-point under-/overflow occurred at epoch #{course.done}. Scaling input "
-                "data with StandardScaler or MinMaxScaler might help."
-            )
         return course.done
 
     def _steps(self: Any, objective: Objective, mean_weight: float) -> Steps:

@@ -96,7 +96,7 @@ class Epochs:
         Ctrl-C ends them and keeps the current model.
         """
         objective = rule.on(self.design, y)
-        steps = rule.steps._replace(add_up=True)
+        steps = rule.steps._replace(add_up=1.0)
         try:
             self._run(learner, objective, steps, weight, seed, score)
         except KeyboardInterrupt:
@@ -118,7 +118,7 @@ class Epochs:
         self._begun = 0
         alone = not (model.early_stopping or model.verbose > 0 or self.held_out.any())
         most = learner.short_epochs(objective, steps) if alone else 0
-        when = EpochRule(seed, bool(model.shuffle), tol, model.n_iter_no_change, 0, False)
+        when = EpochRule(seed, bool(model.shuffle), tol, model.n_iter_no_change, 0)
         course = EpochCourse()
         while course.done < self.max_iter and not reason():
             if most:
@@ -128,7 +128,7 @@ class Epochs:
                 given = (objective, steps, weight, order)
                 course = self._one_more(learner, given, when, score, course)
             self._begun = course.done
-            _check_finite(*learner.model(objective, average=False), course.done)
+            check_finite(*learner.model(objective, average=False), course.done)
             if course.waited >= model.n_iter_no_change:
                 break
 
@@ -149,7 +149,7 @@ class Epochs:
         rows = order[~self.held_out[order]]
         learner.learn(objective, weight, rows, steps)
         w, b = learner.model(objective, average=False)
-        _check_finite(w, b, epoch)
+        check_finite(w, b, epoch)
         value = float(learner.paid()[0]) / max(rows.size, 1)
         if model.early_stopping:
             value = -float(score(w, b))
@@ -160,7 +160,8 @@ class Epochs:
         return EpochCourse(epoch, min(course.best, value), course.waited + 1 if stale else 0)
 
 
-def _check_finite(w: Array, b: float, epoch: int) -> None:
+def check_finite(w: Array, b: float, epoch: int) -> None:
+    """Refuse a model that is not finite, as scikit-learn does."""
     if not (np.isfinite(w).all() and np.isfinite(b)):
         raise ValueError(
             f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data "

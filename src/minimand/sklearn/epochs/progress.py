@@ -16,8 +16,8 @@ from ...solvers.stochastic.learner import Learner, Steps
 class Progress:
     """The number that must decrease: the mean objective of an epoch, or 1 − the held-out score.
 
-    The objective of an epoch is the mean loss of its rows, each before its step, plus the mean of
-    the penalty before and after the epoch: no further pass is needed.
+    The objective of an epoch is the mean of what its rows pay before their steps (`Learner.paid`),
+    which is scikit-learn's rule: the same seed gives the same number of epochs.
 
     Parameters
     ----------
@@ -48,26 +48,15 @@ class Progress:
         if when.shuffle:
             _core.shuffle_rows(rows, when.seed)  # the last order, shuffled again
         order = rows[~self.held_out[rows]]
+        learner.learn(objective, weight, order, steps)
         if when.tol == -np.inf:
-            learner.learn(objective, weight, order, steps)
             return course._replace(done=course.done + 1)
-        value = self.of_epoch(objective, learner, weight, order, steps)
+        value = float(learner.paid()[0]) / max(order.size, 1)
+        if self.by_score:
+            value = self._score(objective, *learner.model(objective, average=False))
+        value = value if np.isfinite(value) else np.inf  # steps that were too long
         waited = course.waited + 1 if value > course.best - when.tol else 0
         return EpochCourse(course.done + 1, min(course.best, value), waited)
-
-    def of_epoch(
-        self, objective: Objective, learner: Learner, weight: Array, order: AnyArray, steps: Steps
-    ) -> float:
-        """Learn the rows in this order; returns the number above, infinite after an overflow."""
-        if self.by_score:
-            learner.learn(objective, weight, order, steps)
-            return self._score(objective, *learner.model(objective, average=False))
-        with np.errstate(over="ignore", invalid="ignore"):  # steps that were too long
-            before = objective.penalty.value(learner.model(objective, average=False)[0])
-            learner.learn(objective, weight, order, steps._replace(add_up=True))
-            after = objective.penalty.value(learner.model(objective, average=False)[0])
-            value = float(learner.paid()[0]) / max(order.size, 1) + 0.5 * (before + after)
-        return value if np.isfinite(value) else np.inf
 
     def _score(self, objective: Objective, w: Array, b: float) -> float:
         """1 − accuracy, or 1 − R², on the held-out rows."""

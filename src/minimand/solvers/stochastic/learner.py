@@ -48,7 +48,7 @@ class Steps(NamedTuple):
     average_power: float = 1.0  # the t-th model has the weight t^power in the average
     intercept_step: float = np.inf  # the intercept's step is at most this/√t
     intercept_share: float = 1.0  # share of a step that the intercept takes; not for adaptive rates
-    add_up: bool = False  # whether to sum the loss of every row before its step: `Learner.paid`
+    add_up: float = 0.0  # share of the penalty in what rows pay; 0: unknown: see `Learner.paid`
     rescale: bool = True  # adaptive: shrink a coefficient when its column has a new largest entry
 
 
@@ -206,7 +206,7 @@ class Learner:
             float(steps.average_power),
             float(steps.intercept_share) if objective.intercept else 0.0,
             float(steps.intercept_step),
-            steps.add_up,
+            float(steps.add_up),
             steps.rescale,
         )
         models = (self.layout.groups, self.layout.group, self.layout.own)
@@ -216,11 +216,10 @@ class Learner:
     def short_epochs(self, objective: Objective, steps: Steps) -> int:
         """Passes that one compiled call may take; 0 if they must be called one by one.
 
-        That is so where a pass takes long, where slopes come from NumPy, and with an l1 penalty,
-        of which a part is due at the end of every pass.
+        That is so where a pass takes long, and where slopes come from NumPy.
         """
         one = self.layout.models == 1 and self.rule != Rule.ADAPTIVE and steps.batch == 1
-        if not one or not compiled(objective) or _form(objective).l1.any():
+        if not one or not compiled(objective):
             return 0
         return int(PIECE / (_STEP * max(objective.design.nnz, 1)))
 
@@ -239,7 +238,7 @@ class Learner:
         left = objective.loss.target == "sign"
         slopes = (coded.kind, coded.parts, np.empty(0), left)
         rows = (coded.sign, coded.shift, weight, order)
-        given = self._record(objective, slopes, rows, steps._replace(add_up=True), 1.0)
+        given = self._record(objective, slopes, rows, steps, 1.0)
         fields, scalars = self.fields.reshape(-1), self.scalars.reshape(-1)
         found = step_epochs(objective.design, given, fields, scalars, np.empty(0), rule, course)
         share = order.size / max(objective.n_samples, 1)
@@ -247,12 +246,18 @@ class Learner:
         return found
 
     def paid(self) -> Array:
-        """Σ weight·loss of every model since the last call, each row before its step.
+        """What the rows paid to every model since the last call, each before its step.
 
-        The compiled passes compute it if the steps have ``add_up``. Online rules leave out the
-        weights and add the penalty before every step, as scikit-learn does.
+        The compiled passes compute it if the steps have ``add_up``. As in scikit-learn it is the
+        loss without the row's weight, and the penalty as it was when the model moved last; plain
+        steps then measured the coefficients of that row's entries only: all of them, if X is dense.
+        Rates that adapt pay no penalty.
         """
         return self.layout.paid(self.scalars)
+
+    def measure(self) -> None:
+        """Measure all coefficients, for what the first rows of a fit pay: see `paid`."""
+        self.layout.measure(self.fields, self.scalars)
 
     def forget_penalty(self) -> None:
         """Forget the l1 penalty applied so far, as at the beginning of every fit."""
@@ -272,8 +277,10 @@ class Learner:
             return self._online(average)
         adaptive = self.rule == Rule.ADAPTIVE
         w, left, lag, b = self._adapted(objective) if adaptive else self._plain(objective)
+        if not average:
+            return w + 0.0, b
         _, held, _, count, _, b_sum = self.layout.clock(self.scalars)
-        if not average or count == 0.0:
+        if count == 0.0:
             return w + 0.0, b
         mean = (held * left - lag) / count
         l1 = _form(objective).l1

@@ -115,10 +115,16 @@ class Layout(NamedTuple):
         return float(scalars[0, _LAST])
 
     def paid(self, scalars: Array) -> Array:
-        """Σ loss of the rows before their steps, (k,), since the last call."""
+        """What the rows paid before their steps, (k,), since the last call."""
         found = self._take_by_model(scalars, 3)
         self._put_by_model(scalars, 3, np.zeros_like(found))
         return found
+
+    def measure(self, fields: Array, scalars: Array) -> None:
+        """Store Σv² and Σ|v| of every model, of plain steps."""
+        v = self.values(fields)
+        self._put_by_model(scalars, 2, np.einsum("ij,ij->i", v, v))
+        self._put_by_model(scalars, 4, np.abs(v).sum(axis=1))
 
     def forget_penalty(self, fields: Array, scalars: Array) -> None:
         """Forget the l1 penalty applied so far."""
