@@ -117,16 +117,26 @@ struct PlainGroup : Share<V> {
     return pass.options.add_up * (ridge * m.squares() + lasso * m.magnitudes());
   }
 
-  /// The sums over these coefficients; four independent ones hide the latency of additions.
-  MINIMAND_INLINE void measure(const Row& row) const {
+  /// v += factor x, unless factor is zero, and the sums over these coefficients; four independent
+  /// ones hide the latency of additions.
+  MINIMAND_INLINE void move_and_measure(const Row& row, V factor) const {
     constexpr std::size_t kSums = 4;
+    constexpr bool kMoves = Row::kSparse;  // vectors of a dense row move faster by themselves
+    if (!kMoves || averaged) move(row, factor);
     V squares[kSums] = {}, magnitudes[kSums] = {};
-    const std::size_t size = row.size();
+    const auto near = fields;  // no store can change a copy, so that it stays in registers
+    const bool moves = kMoves && !averaged, lasso = strongest > 0.0;
     const auto add = [&](std::size_t k, std::size_t s) __attribute__((always_inline)) {
-      const V v = fields.template get<V>(kValue, row.column(k));
+      const std::size_t j = row.column(k);
+      V v = near.template get<V>(kValue, j);
+      if (moves) {
+        v += factor * row.value(k);
+        near.set(kValue, j, v);
+      }
       squares[s] += v * v;
-      if (strongest > 0.0) magnitudes[s] += magnitude(v);
+      if (lasso) magnitudes[s] += magnitude(v);
     };
+    const std::size_t size = row.size();
     std::size_t k = 0;
     for (; k + kSums <= size; k += kSums) {
       for (std::size_t s = 0; s < kSums; ++s) add(k + s, s);
@@ -159,8 +169,8 @@ struct PlainGroup : Share<V> {
     const double eta = step_size(m.steps()) * o.tick;
     shrink(eta);
     if (any_nonzero(slope)) {
-      move(row, -eta * slope / m.scale());
-      if (measures) measure(row);
+      const V factor = -eta * slope / m.scale();
+      measures ? move_and_measure(row, factor) : move(row, factor);
       if (o.intercept > 0.0) m.set_b(m.b() - o.intercept * intercept_step(eta) * slope);
     }
     if (sparse_penalty) {
@@ -173,18 +183,19 @@ struct PlainGroup : Share<V> {
   /// v += factor x.
   MINIMAND_INLINE void move(const Row& row, V factor) const {
     const double held = this->scalars.held();
+    const auto near = fields;  // as above
     if (averaged) {
       for_each_entry<V>(
           row, MINIMAND_BODY(k, entry) {
-            fields.move(row.column(k), factor * entry.value(row, k), held);
+            near.move(row.column(k), factor * entry.value(row, k), held);
           });
     } else {
       for_each_entry<V>(
           row, MINIMAND_BODY(k, entry) {
             using Own = typename decltype(entry)::Own;
             const std::size_t j = row.column(k);
-            const Own v = fields.template get<Own>(kValue, j);
-            fields.set(kValue, j, v + factor * entry.value(row, k));
+            const Own v = near.template get<Own>(kValue, j);
+            near.set(kValue, j, v + factor * entry.value(row, k));
           });
     }
   }
