@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 #include "sparse/curvature.hpp"
@@ -49,6 +51,25 @@ void pick(const Compressed<Scalar, Index>& matrix, const Array& slot, const Muta
 void pick_minors_into(const CheckedMatrix& checked, const Array& slot, const MutableArray& indptr,
                       const MutableArray& indices, const MutableArray& data) {
   checked.visit([&](const auto& matrix) { pick(matrix, slot, indptr, indices, data); });
+}
+
+template <class Scalar, class Index>
+void append(const Compressed<Scalar, Index>& matrix, double value, const MutableArray& indptr,
+            const MutableArray& indices, const MutableArray& data) {
+  const std::size_t size = matrix.stored() + matrix.majors();
+  const auto starts = written<Index>(indptr, "indptr", matrix.majors() + 1);
+  const auto places = written<Index>(indices, "indices", size);
+  const auto values = written<Scalar>(data, "data", size);
+  if (!std::in_range<Index>(size) || !std::in_range<Index>(matrix.minors)) {
+    value_problem("the index type has no room for one entry more per major");
+  }
+  const auto constant = static_cast<Scalar>(value);
+  without_gil([&] { append_minor(matrix, constant, starts, places, values); });
+}
+
+void append_minor_into(const CheckedMatrix& checked, double value, const MutableArray& indptr,
+                       const MutableArray& indices, const MutableArray& data) {
+  checked.visit([&](const auto& matrix) { append(matrix, value, indptr, indices, data); });
 }
 
 Result gather(const CheckedMatrix& checked, const Array& x) {
@@ -178,6 +199,9 @@ void bind_sparse(nb::module_& m) {
   m.def("pick_minors", &pick_minors_into, arg("matrix"), arg("slot"), arg("indptr").noconvert(),
         arg("indices").noconvert(), arg("data").noconvert(),
         "Write the same matrix with the minors whose slot is not negative, at these positions.");
+  m.def("append_minor", &append_minor_into, arg("matrix"), arg("value"), arg("indptr").noconvert(),
+        arg("indices").noconvert(), arg("data").noconvert(),
+        "Write the same matrix with one minor more, of this value in every major.");
   m.def("curvature_product", &curvature_product, arg("matrix"), arg("v"), arg("shift"), arg("h"),
         "(sum_i h_i t_i x_i, t) with t_i = x_i.v + shift over the rows of a CSR.");
   m.def("row_products", &row_products, arg("left"), arg("right_columns"), arg("sums").noconvert(),

@@ -88,11 +88,30 @@ bool pick_minors(const Compressed<Scalar, Index>& rows, std::span<const Index> s
   return all_fit && starts[parts] == indices.size();
 }
 
+template <class Scalar, class Index>
+void append_minor(const Compressed<Scalar, Index>& matrix, Scalar value, std::span<Index> indptr,
+                  std::span<Index> indices, std::span<Scalar> values) {
+  const std::size_t first = matrix.begin_of(0);
+  run_parts(matrix.splits(matrix.stored()), [&](Range majors, std::size_t) {
+    for (std::size_t m = majors.begin; m < majors.end; ++m) {
+      const std::size_t begin = matrix.begin_of(m) - first + m, size = matrix.size_of(m);
+      std::copy_n(matrix.indices.data() + matrix.begin_of(m), size, indices.data() + begin);
+      std::copy_n(matrix.values.data() + matrix.begin_of(m), size, values.data() + begin);
+      indices.data()[begin + size] = static_cast<Index>(matrix.minors);
+      values.data()[begin + size] = value;
+      indptr[m + 1] = static_cast<Index>(begin + size + 1);
+    }
+  });
+  indptr[0] = 0;
+}
+
 #define MINIMAND_INSTANTIATE(Scalar, Index)                                                     \
   template void transpose(const Compressed<Scalar, Index>&, std::span<Index>, std::span<Index>, \
                           std::span<Scalar>);                                                   \
   template bool pick_minors(const Compressed<Scalar, Index>&, std::span<const Index>,           \
-                            std::span<Index>, std::span<Index>, std::span<Scalar>);
+                            std::span<Index>, std::span<Index>, std::span<Scalar>);             \
+  template void append_minor(const Compressed<Scalar, Index>&, Scalar, std::span<Index>,        \
+                             std::span<Index>, std::span<Scalar>);
 MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
 
 }  // namespace minimand

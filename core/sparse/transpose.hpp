@@ -18,4 +18,10 @@ template <class Scalar, class Index>
 bool pick_minors(const Compressed<Scalar, Index>& rows, std::span<const Index> slot,
                  std::span<Index> indptr, std::span<Index> indices, std::span<Scalar> values);
 
+/// The same matrix with one minor more, of which every major has `value` as its last entry.
+/// `indptr` is as long as before, `indices` and `values` have room for one entry more per major.
+template <class Scalar, class Index>
+void append_minor(const Compressed<Scalar, Index>& matrix, Scalar value, std::span<Index> indptr,
+                  std::span<Index> indices, std::span<Scalar> values);
+
 }  // namespace minimand

@@ -44,6 +44,13 @@ def pick_minors(
     indices: NDArray[Any],
     data: NDArray[Any],
 ) -> None: ...
+def append_minor(
+    matrix: Compressed,
+    value: float,
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+) -> None: ...
 def curvature_product(
     matrix: Compressed,
     v: _Vector,

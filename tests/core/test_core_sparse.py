@@ -273,6 +273,29 @@ def test_transpose_turns_rows_into_columns(scalar, index, shape):
     np.testing.assert_array_equal(data, B.data)
 
 
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("scalar", SCALARS)
+@pytest.mark.parametrize("first", [0, 3])
+def test_append_minor_adds_a_constant_column(scalar, index, first):
+    rng = np.random.default_rng(3)
+    (indptr, indices, data, d), dense = compressed(rng, 30, 7, 0.4, scalar, index, shuffle=True)
+    spare = np.zeros(first, index), np.zeros(first, scalar)  # numbers before those of row 0
+    indices, data = (np.concatenate(pair) for pair in zip(spare, (indices, data)))
+    n, size = 30, indices.size - first + 30
+    found = np.empty(n + 1, index), np.empty(size, index), np.empty(size, scalar)
+    _core.append_minor(_core.Compressed(indptr + index(first), indices, data, d), 2.5, *found)
+    wide = sp.csr_matrix((found[2], found[1], found[0]), shape=(n, d + 1)).toarray()
+    np.testing.assert_array_equal(wide, np.column_stack([dense, np.full(n, 2.5)]))
+    with pytest.raises(ValueError, match="indices"):
+        _core.append_minor(
+            _core.Compressed(indptr + index(first), indices, data, d),
+            2.5,
+            found[0],
+            found[1][:-1],
+            found[2],
+        )
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("scalar", [np.float32, np.float64])
 @pytest.mark.parametrize("index", [np.int32, np.int64])

@@ -22,6 +22,7 @@ from .base import (
     plain,
     without_constants,
 )
+from .picked import PickedRows
 from .rough import RoughProducts, floats
 
 _BLOCK_ROWS = 1 << 14  # rows of a block; safeguard
@@ -252,9 +253,27 @@ class SparseDesign(Design):
         _core.pick_minors(self._own, slot, *parts)
         return SparseDesign(_canonical(self.x, "csr", parts, shape))
 
+    def and_constant(self, value: float) -> Any:
+        """[X value·1] as CSR of float64; SciPy does the same in several copies."""
+        x, (n, d) = self.by_row, self.shape
+        if max(self.nnz + n, d) > np.iinfo(x.indptr.dtype).max:
+            return sparse.hstack([x, sparse.csr_array(np.full((n, 1), value))], format="csr")
+        own = self._rows
+        if x.dtype != np.float64:
+            x, own = _checked(x.astype(np.float64))
+        parts = _empty_parts(x, n, self.nnz + n)
+        _core.append_minor(own, value, *parts)
+        return _canonical(x, "csr", parts, (n, d + 1))
+
     def rows(self, rows: IntArray) -> Design:
         """A design of some rows, as CSR."""
         return SparseDesign(self.by_row[rows])
+
+    def row_products(self, rows: IntArray) -> Design | PickedRows:
+        """Products with rows of the CSR form, unless a copy of the few rows is read faster."""
+        if rows.size == self.shape[0] or _FEW * rows.size < self.shape[0]:
+            return super().row_products(rows)
+        return PickedRows(self._rows, self.shape[0], rows)
 
     def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
         """Through the sparse product; centring is subtracted afterwards."""

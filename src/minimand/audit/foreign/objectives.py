@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._base.typing import AnyArray, Array
+from ...design.sparse import SparseDesign
 from ...estimators.inputs.class_weights import weighted_by_class
 from ...estimators.inputs.data import check_numbers
 from ...estimators.posing.coded import build
@@ -222,10 +223,12 @@ _WEIGH_THE_ONE = ("LinearSVC", "SGDClassifier")
 
 def with_constant_column(X: Any, constant: float) -> Any:
     """[X constant·1], for solvers that penalise the intercept as one more coefficient."""
-    column = np.full((X.shape[0], 1), constant)
     if sparse.issparse(X):
-        return sparse.hstack([X, sparse.csr_matrix(column)], format="csr")
-    return np.hstack([np.asarray(X, dtype=float), column])
+        return SparseDesign(X).and_constant(float(constant))
+    n, d = X.shape
+    found = np.empty((n, d + 1))
+    found[:, :d], found[:, d] = X, constant
+    return found
 
 
 def _targets(model: Any, y: AnyArray, formulation: Formulation) -> list[Array]:

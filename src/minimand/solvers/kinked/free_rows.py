@@ -80,7 +80,7 @@ class _System:
 
     def __init__(self, form: RowDual, free: _Free) -> None:
         self.form, self.free = form, free
-        self.design = form.design.rows(free.rows)
+        self.design = form.design.row_products(free.rows)
         self.root = np.sqrt(form.mass[free.rows])
         self.sign = form.loss.sign[free.rows]
         self.residual = self._t() - free.tau
