@@ -91,6 +91,16 @@ Result gather_picked(const CheckedMatrix& checked, const Array& x, const Array& 
   });
 }
 
+Result scatter_picked(const CheckedMatrix& checked, const Array& x, const Array& majors) {
+  return checked.visit([&](const auto& matrix) {
+    const auto chosen = places(majors, "majors", matrix.majors());
+    const auto from = vector<double>(x, "x", chosen.size());
+    Fresh y({matrix.minors});
+    without_gil([&] { minimand::scatter_picked(matrix, chosen, from, y.values()); });
+    return y.hand_over();
+  });
+}
+
 Result scatter(const CheckedMatrix& checked, const Array& x) {
   return checked.visit([&](const auto& matrix) {
     const Vectors from = vectors(x, "x", matrix.majors());
@@ -193,6 +203,8 @@ void bind_sparse(nb::module_& m) {
         "The same of one vector, for some majors only.");
   m.def("scatter", &scatter, arg("matrix"), arg("x"),
         "y[indices[k]] += data[k] x[m]; x is (n_major,) or (n_major, k).");
+  m.def("scatter_picked", &scatter_picked, arg("matrix"), arg("x"), arg("majors"),
+        "y[indices[k]] += data[k] x[m] for these majors m, of which x has a number each.");
   m.def("transpose", &transpose_into, arg("matrix"), arg("indptr").noconvert(),
         arg("indices").noconvert(), arg("data").noconvert(),
         "Write the same matrix with its other axis as the major one: a CSC for a CSR.");

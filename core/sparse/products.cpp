@@ -30,6 +30,21 @@ std::size_t stored_at(const Compressed<Scalar, Index>& matrix, std::span<const d
   return stored;
 }
 
+/// Splits picked majors into parts with equal numbers of entries: frequent columns often come
+/// first.
+template <class Scalar, class Index>
+std::vector<std::size_t> picked_splits(const Compressed<Scalar, Index>& matrix,
+                                       std::span<const std::int64_t> majors, std::size_t copy) {
+  std::vector<std::int64_t> ends(majors.size() + 1);
+  for (std::size_t k = 0; k < majors.size(); ++k) {
+    const std::size_t size = matrix.size_of(static_cast<std::size_t>(majors[k]));
+    ends[k + 1] = ends[k] + static_cast<std::int64_t>(size);
+  }
+  const auto work = static_cast<std::size_t>(ends.back());
+  return balanced_splits(std::span<const std::int64_t>(ends),
+                         part_count(majors.size(), work, copy));
+}
+
 /// Width is a constant when positive, so that the usual few vectors stay in registers.
 template <std::size_t Width, class Scalar, class Index>
 void gather_few(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
@@ -88,15 +103,7 @@ void gather(const Compressed<Scalar, Index>& matrix, std::span<const double> x, 
 template <class Scalar, class Index>
 void gather_picked(const Compressed<Scalar, Index>& matrix, std::span<const std::int64_t> majors,
                    std::span<const double> x, std::span<double> y) {
-  // Sums of sizes, by which the parts are equal: frequent columns often come first.
-  std::vector<std::int64_t> ends(majors.size() + 1);
-  for (std::size_t k = 0; k < majors.size(); ++k) {
-    const std::size_t size = matrix.size_of(static_cast<std::size_t>(majors[k]));
-    ends[k + 1] = ends[k] + static_cast<std::int64_t>(size);
-  }
-  const std::size_t parts = part_count(majors.size(), static_cast<std::size_t>(ends.back()));
-  const auto splits = balanced_splits(std::span<const std::int64_t>(ends), parts);
-  run_parts(splits, [&](Range range, std::size_t) {
+  run_parts(picked_splits(matrix, majors, 0), [&](Range range, std::size_t) {
     for (std::size_t k = range.begin; k < range.end; ++k) {
       const auto m = static_cast<std::size_t>(majors[k]);
       y[k] = sparse_dot(matrix.values_of(m), matrix.indices_of(m), x);
@@ -126,13 +133,30 @@ void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x,
   sums.add_up();
 }
 
+template <class Scalar, class Index>
+void scatter_picked(const Compressed<Scalar, Index>& matrix, std::span<const std::int64_t> majors,
+                    std::span<const double> x, std::span<double> y) {
+  const auto splits = picked_splits(matrix, majors, y.size());
+  PrivateSums sums(y, splits.size() - 1);
+  run_parts(splits, [&](Range range, std::size_t part) {
+    const std::span<double> to = sums.of(part);
+    for (std::size_t k = range.begin; k < range.end; ++k) {
+      const auto m = static_cast<std::size_t>(majors[k]);
+      sparse_axpy(x[k], matrix.values_of(m), matrix.indices_of(m), to);
+    }
+  });
+  sums.add_up();
+}
+
 #define MINIMAND_INSTANTIATE(Scalar, Index)                                                     \
   template void gather(const Compressed<Scalar, Index>&, std::span<const double>, std::size_t,  \
                        std::span<double>);                                                      \
   template void gather_picked(const Compressed<Scalar, Index>&, std::span<const std::int64_t>,  \
                               std::span<const double>, std::span<double>);                      \
   template void scatter(const Compressed<Scalar, Index>&, std::span<const double>, std::size_t, \
-                        std::span<double>);
+                        std::span<double>);                                                     \
+  template void scatter_picked(const Compressed<Scalar, Index>&, std::span<const std::int64_t>, \
+                               std::span<const double>, std::span<double>);
 MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
 
 }  // namespace minimand

@@ -19,4 +19,9 @@ template <class Scalar, class Index>
 void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
              std::span<double> y);
 
+/// The same of one vector, of some majors only, for each of which x has a number.
+template <class Scalar, class Index>
+void scatter_picked(const Compressed<Scalar, Index>& matrix, std::span<const std::int64_t> majors,
+                    std::span<const double> x, std::span<double> y);
+
 }  // namespace minimand

@@ -273,6 +273,29 @@ def test_transpose_turns_rows_into_columns(scalar, index, shape):
     np.testing.assert_array_equal(data, B.data)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("scalar", SCALARS)
+def test_products_of_picked_majors(threads, scalar, index):
+    rng = np.random.default_rng(6)
+    arrays, dense = compressed(rng, 700, 90, 0.3, scalar, index, shuffle=True)
+    matrix = _core.Compressed(*arrays)
+    picked = np.flatnonzero(rng.uniform(size=700) < 0.5)
+    x, w = rng.standard_normal(picked.size), rng.standard_normal(90)
+    before = _core.get_num_threads()
+    try:
+        _core.set_num_threads(threads)
+        sums = _core.scatter_picked(matrix, x, picked)
+        np.testing.assert_allclose(sums, dense[picked].T @ x, rtol=1e-9, atol=1e-12)
+        found = _core.gather_picked(matrix, w, picked)
+        np.testing.assert_allclose(found, dense[picked] @ w, rtol=1e-9, atol=1e-12)
+    finally:
+        _core.set_num_threads(before)
+    for wrong in (picked[:-1], np.append(picked[:-1], 700), np.append(picked[:-1], -1)):
+        with pytest.raises((ValueError, IndexError)):
+            _core.scatter_picked(matrix, x, wrong)
+
+
 @pytest.mark.parametrize("index", INDICES)
 @pytest.mark.parametrize("scalar", SCALARS)
 @pytest.mark.parametrize("first", [0, 3])

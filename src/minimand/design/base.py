@@ -11,7 +11,6 @@ import numpy as np
 from .. import _core
 from .._base.typing import AnyArray, Array, IntArray
 from .access import Access, Reach
-from .picked import PickedRows
 from .rough import RoughProducts
 
 T = TypeVar("T")
@@ -327,10 +326,6 @@ class Design:
 
         times = np.bincount(rows, minlength=self.shape[0])
         return as_design(np.concatenate(self.reduce(kept, times)))
-
-    def row_products(self, rows: IntArray) -> Design | PickedRows:
-        """Products with the given rows, of which there are no copies where it can do without."""
-        return self if rows.size == self.shape[0] else self.rows(rows)
 
     def thinned(self, every: int) -> Design:
         """Every ``every``-th row."""

@@ -22,7 +22,6 @@ from .base import (
     plain,
     without_constants,
 )
-from .picked import PickedRows
 from .rough import RoughProducts, floats
 
 _BLOCK_ROWS = 1 << 14  # rows of a block; safeguard
@@ -122,6 +121,14 @@ class SparseDesign(Design):
         if by_columns:
             return _core.scatter(self._columns, w)
         return _core.gather(self._own, w)
+
+    def matvec_on(self, columns: IntArray, w: Array) -> Array:
+        """X_c w: a scatter over these columns if there is a CSC form, else a gather over all."""
+        if not self._picks_columns:
+            whole = np.zeros(self.shape[1])
+            whole[columns] = w
+            return self.matvec(whole)
+        return _core.scatter_picked(self._columns, np.ascontiguousarray(w), columns)
 
     def rmatvec(self, u: Array) -> Array:
         """Xᵀ u: a gather over columns if there is a CSC form, else a scatter over rows."""
@@ -268,12 +275,6 @@ class SparseDesign(Design):
     def rows(self, rows: IntArray) -> Design:
         """A design of some rows, as CSR."""
         return SparseDesign(self.by_row[rows])
-
-    def row_products(self, rows: IntArray) -> Design | PickedRows:
-        """Products with rows of the CSR form, unless a copy of the few rows is read faster."""
-        if rows.size == self.shape[0] or _FEW * rows.size < self.shape[0]:
-            return super().row_products(rows)
-        return PickedRows(self._rows, self.shape[0], rows)
 
     def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
         """Through the sparse product; centring is subtracted afterwards."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._base.typing import Array, IntArray
 from ...canonical import RowDual
+from ...design.picked import row_products
 from ...losses import Pieces
 from ..steps.krylov import conjugate_gradients
 
@@ -80,7 +81,7 @@ class _System:
 
     def __init__(self, form: RowDual, free: _Free) -> None:
         self.form, self.free = form, free
-        self.design = form.design.row_products(free.rows)
+        self.design = row_products(form.design, free.rows)
         self.root = np.sqrt(form.mass[free.rows])
         self.sign = form.loss.sign[free.rows]
         self.residual = self._t() - free.tau

@@ -140,7 +140,11 @@ class _Columns(NamedTuple):
 
     def scores(self, v: Array) -> Array:
         """X_c v."""
-        return self.design.matvec(self._full(v)) if self.by_row is None else self.by_row.matvec(v)
+        if self.by_row is not None:
+            return self.by_row.matvec(v)
+        if isinstance(self.design, SparseDesign):
+            return self.design.matvec_on(self.places, v)
+        return self.design.matvec(self._full(v))
 
     def curved(self, v: Array, shift: float, h: Array) -> Array:
         """X_cᵀ(h∘(X_c v + shift))."""
@@ -148,7 +152,7 @@ class _Columns(NamedTuple):
             return self.by_row.curvature_product(v, shift, h)[0]
         if not (self.design.sparse and self.design.access.columns is Reach.CHEAP):
             return self.design.curvature_product(self._full(v), shift, h)[0][self.places]
-        scores = self.design.matvec(self._full(v))
+        scores = self.scores(v)
         scores += shift
         return self.design.rmatvec_on(self.places, h * scores)
 
