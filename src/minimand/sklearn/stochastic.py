@@ -110,7 +110,10 @@ class _Trained:
         if self.t_ == 1.0 or not known or self.coef_ is not self._left:  # or coef_ was replaced
             starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
             steps = self.t_ - 1.0
-            self._trained = [Learner.start(w, float(b), Rule.PLAIN, steps=steps) for w, b in starts]
+            few = objectives[0].design.sparse
+            self._trained = [
+                Learner.start(w, float(b), Rule.PLAIN, sparse=few, steps=steps) for w, b in starts
+            ]
         if self.t_ > 1.0 or self.coef_.any():
             for learner in self._trained:
                 learner.measure()

@@ -128,6 +128,7 @@ class _Columns(NamedTuple):
     design: Design
     places: IntArray
     by_row: Design | None
+    picked: bool  # whether the design is sparse, and products with some columns are cheap
 
     @classmethod
     def of(cls, design: Design, places: IntArray) -> _Columns:
@@ -136,7 +137,8 @@ class _Columns(NamedTuple):
         if isinstance(design, SparseDesign) and design.access.rows is Reach.CHEAP:
             many = _MANY * int(design.column_sizes[places].sum()) > design.nnz
             by_row = design.columns_by_row(places) if many else None
-        return cls(design, places, by_row)
+        picked = design.sparse and design.access.columns is Reach.CHEAP
+        return cls(design, places, by_row, picked)
 
     def scores(self, v: Array) -> Array:
         """X_c v."""
@@ -150,7 +152,7 @@ class _Columns(NamedTuple):
         """X_cᵀ(h∘(X_c v + shift))."""
         if self.by_row is not None:
             return self.by_row.curvature_product(v, shift, h)[0]
-        if not (self.design.sparse and self.design.access.columns is Reach.CHEAP):
+        if not self.picked:
             return self.design.curvature_product(self._full(v), shift, h)[0][self.places]
         scores = self.scores(v)
         scores += shift

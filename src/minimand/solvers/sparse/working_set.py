@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -244,23 +245,27 @@ class _Restricted:
         costs about that share of Ω(w). In practice ε is spread over many coordinates, so a hundred
         times as much is small enough there. The factors 0.01, 0.1 and 50 are safeguards.
         """
-        bend = self.spread * steep + 1e-300
-        tol = 1e-2 * goal
-        curved = self.form.l2 > 0
-        if curved.any():
-            tol = min(tol, 0.1 * goal * float(np.min(self.form.l2[curved] / bend[curved])))
-        bounded = self.form.l1_only
-        if bounded.any():
-            room = float(np.min(self.form.l1[bounded] ** 2 / bend[bounded]))
+        steep = max(steep, 1e-300)
+        ridge, room = self._least
+        tol = min(1e-2, 0.1 * ridge / steep) * goal
+        if room < np.inf:
             share = goal / max(self.form.value(w), goal) if goal > 0 else 0.0
-            tol = min(tol, 50.0 * room * share**2)
+            tol = min(tol, 50.0 * (room / steep) * share**2)
         if self.form.bounds is not None:
             # A wrong slope costs the whole width of the box.
             width = self.form.bounds[1] - self.form.bounds[0]
             boxed = np.isfinite(width) & (self.form.l2 == 0)
-            reach = width[boxed] ** 2 * bend[boxed]
+            reach = width[boxed] ** 2 * (self.spread[boxed] * steep)
             tol = min(tol, 50.0 * goal**2 / max(float(reach.max(initial=0.0)), 1e-300))
         return max(tol, 1e-30 * goal)
+
+    @cached_property
+    def _least(self) -> tuple[float, float]:
+        """The least l2ⱼ per mean square of a column, and where there is none the least l1ⱼ²."""
+        spread, l1, l2 = self.spread + 1e-300, self.form.l1, self.form.l2
+        curved, bounded = l2 > 0, self.form.l1_only
+        ridge = np.min(l2[curved] / spread[curved], initial=np.inf)
+        return float(ridge), float(np.min(l1[bounded] ** 2 / spread[bounded], initial=np.inf))
 
     def _newton(
         self, point: Point, known: Terms | None, goal: float, control: Control
