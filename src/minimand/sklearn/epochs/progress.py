@@ -17,7 +17,7 @@ class Progress:
     """The number that must decrease: the mean objective of an epoch, or 1 − the held-out score.
 
     The objective of an epoch is the mean of what its rows pay before their steps (`Learner.paid`),
-    which is scikit-learn's rule: the same seed gives the same number of epochs.
+    which is scikit-learn's rule.
 
     Parameters
     ----------
