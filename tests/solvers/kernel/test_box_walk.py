@@ -1,4 +1,4 @@
-"""Quadratics over boxes with given sums by interior points; gaps of the best multiples of models."""
+"""Quadratics over boxes with given sums by interior points; gaps of best multiples of models."""
 
 import numpy as np
 import pytest
