@@ -27,6 +27,12 @@ double sum_of(std::span<const double> values, Range range) {
 
 }  // namespace
 
+std::size_t FreePositions::count(const Block<double>& block) {
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < block.size; ++k) found += is_free(block, k);
+  return found;
+}
+
 double FreePositions::move(Block<double>& block, bool balanced, double budget) {
   free_.clear();
   slope_.clear();

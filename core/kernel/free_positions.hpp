@@ -22,6 +22,9 @@ class FreePositions {
   /// not updated.
   double move(Block<double>& block, bool balanced, double budget);
 
+  /// How many positions are free.
+  static std::size_t count(const Block<double>& block);
+
  private:
   bool find_step(Block<double>& block, bool balanced);
   void balance(const Block<double>& block);

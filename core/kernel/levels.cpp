@@ -43,7 +43,7 @@ double BlockJudge::level_of(const Block<double>& block, Range positions) {
   return reached ? low : crossings_.back().point;
 }
 
-double BlockJudge::gap(const Block<double>& block) const {
+double BlockJudge::gap(const Block<double>& block, bool scaled) const {
   double sum = 0.0;
   for (std::size_t g = 0; g < 2; ++g) {
     for (std::size_t k = block.begin[g]; k < block.begin[g + 1]; ++k) {
@@ -54,7 +54,9 @@ double BlockJudge::gap(const Block<double>& block) const {
       sum += std::max(loss - a * ((a > 0.0 ? block.above[k] : block.below[k]) - z), 0.0);
     }
   }
-  return sum;
+  if (!scaled) return sum;
+  const double square = std::max(dot(block.a.data(), block.f.data(), block.size), 0.0);
+  return sum < square ? sum * (1.0 - 0.5 * sum / square) : 0.5 * square;
 }
 
 }  // namespace minimand

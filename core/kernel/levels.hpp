@@ -11,7 +11,8 @@ class BlockJudge {
   void find_levels(const Block<double>& block, bool balanced);
 
   /// The sum of the Fenchel-Young terms at those levels, none of which is negative.
-  double gap(const Block<double>& block) const;
+  /// If `scaled`, what they come to for the best multiple of f and the levels.
+  double gap(const Block<double>& block, bool scaled) const;
 
   const double* levels() const { return levels_; }
 

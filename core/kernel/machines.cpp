@@ -22,6 +22,11 @@ constexpr std::int64_t kBetween = 10;  // steps per position between two judgeme
 constexpr std::int64_t kMost = 3000;   // steps per position; safeguard
 constexpr std::int64_t kPatience = 120;  // steps per position without progress; safeguard
 constexpr double kProgress = 0.9;        // factor of the gap that counts as progress; safeguard
+constexpr std::size_t kMany = 128;  // free positions, from where on the systems of the caller are
+                                    // faster than those of FreePositions; measured
+constexpr double kCall = 1e6;       // element operations of steps after which they are; measured
+constexpr double kOfFactor = 0.06;  // the same per cube of free positions, a quarter of what
+                                    // systems take; measured at 180 to 810 free positions
 constexpr std::size_t kWorkOfRow = 100;  // element operations a row of K costs, about; safeguard
 
 /// Minimises one machine after the other, in the same memory.
@@ -36,7 +41,7 @@ class Settling {
     for (std::size_t k = 0; k < block_.size; ++k) ranges += block_.high[k] - block_.low[k];
     const auto positions = static_cast<std::int64_t>(block_.size);
     const std::int64_t most = positions / static_cast<std::int64_t>(kSteps) + 1;
-    MachineReport report{{0.0, 0.0}, judged(balanced), 0};
+    MachineReport report{{0.0, 0.0}, judged(balanced, machine.scaled), 0};
     double least = report.gap, aim = 0.0, spent = 0.0, trust = 1.0;
     std::int64_t waited = 0, since = 0;
     while (report.gap > target(machine) && report.steps <= kMost * positions) {
@@ -47,12 +52,17 @@ class Settling {
       report.steps += found.steps;
       spent += static_cast<double>(found.steps) * static_cast<double>(block_.size);
       const bool slow = found.violation > aim;
+      if (slow && spent > patience(free_.count(block_))) {
+        keep_sums(balanced);
+        report.gap = judged(balanced, machine.scaled);
+        break;
+      }
       const double used = slow ? free_.move(block_, balanced, trust * spent) : 0.0;
       since += found.steps;
       if (slow && used == 0.0 && found.steps == most && since < kBetween * positions) continue;
       if (used > 0.0) spent = 0.0;
       keep_sums(balanced);
-      report.gap = judged(balanced);
+      report.gap = judged(balanced, machine.scaled);
       waited = report.gap < kProgress * least ? 0 : waited + std::max(since, most);
       if (waited > 0) trust *= 2.0;  // steps of pairs get nowhere
       since = 0;
@@ -74,6 +84,13 @@ class Settling {
   BlockJudge judge_;
   std::vector<std::size_t> order_;  // the position of the machine at every place of the block
   double sums_[2] = {0.0, 0.0};
+
+  /// Element operations of steps after which the machine is left to the caller.
+  static double patience(std::size_t free) {
+    if (free < kMany) return std::numeric_limits<double>::infinity();
+    const double m = static_cast<double>(free);
+    return kCall + kOfFactor * m * m * m;
+  }
 
   double target(const BoxMachine& machine) const {
     if (machine.share == 0.0) return machine.goal;
@@ -127,7 +144,7 @@ class Settling {
   }
 
   /// f = Ka and the slopes anew; the gap at the best levels.
-  double judged(bool balanced) {
+  double judged(bool balanced, bool scaled) {
     std::fill(block_.f.begin(), block_.f.end(), 0.0);
     for (std::size_t k = 0; k < block_.size; ++k) {
       if (block_.a[k] != 0.0) block_.row(k);
@@ -135,7 +152,7 @@ class Settling {
     add_line_sums(block_.rows(), Tile{{0, block_.size}, {0, block_.size}}, block_.a, block_.f);
     for (std::size_t k = 0; k < block_.size; ++k) refresh(block_, k);
     judge_.find_levels(block_, balanced);
-    return judge_.gap(block_);
+    return judge_.gap(block_, scaled);
   }
 };
 

@@ -12,6 +12,7 @@ struct BoxMachine {
   BoxState state;  // a is where to begin, and the sum of each group stays; f = Ka is a result
   double goal;     // the gap to reach; or `share` of 1/2 a'Ka, if that is more
   double share;
+  bool scaled;  // whether the gap is that of the best multiple of f and the levels; gains are zero
 };
 
 struct MachineReport {
@@ -20,7 +21,8 @@ struct MachineReport {
   std::int64_t steps;
 };
 
-/// Minimises all of them, each by one thread; the results do not depend on the number of threads.
+/// Minimises all of them, or leaves those that need larger systems than are solved here to the
+/// caller, each by one thread; the results do not depend on the number of threads.
 /// f is computed anew from a at the end, so that it is exact up to rounding.
 void settle_machines(const DenseMatrix<double>& matrix, std::span<const BoxMachine> machines,
                      std::span<MachineReport> reports);

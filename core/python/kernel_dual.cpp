@@ -58,7 +58,8 @@ BoxProblem part_of(const BoxProblem& whole, std::size_t first, std::size_t count
 /// The machines of runs of positions, from `ends[m]` to `ends[m + 1]` each.
 std::vector<BoxMachine> box_machines(std::span<const std::uint32_t> rows,
                                      std::span<const std::int64_t> ends, const BoxProblem& problem,
-                                     BoxState state, const std::pair<Array, Array>& goals) {
+                                     BoxState state, const std::pair<Array, Array>& goals,
+                                     bool scaled) {
   const std::size_t count = ends.empty() ? 0 : ends.size() - 1;
   const auto goal = vector<double>(goals.first, "goal", count);
   const auto share = vector<double>(goals.second, "share", count);
@@ -70,14 +71,15 @@ std::vector<BoxMachine> box_machines(std::span<const std::uint32_t> rows,
     const std::size_t size = static_cast<std::size_t>(ends[m + 1]) - first;
     found.push_back({rows.subspan(first, size), part_of(problem, first, size),
                      BoxState{state.a.subspan(first, size), state.f.subspan(first, size)}, goal[m],
-                     share[m]});
+                     share[m], scaled});
   }
   return found;
 }
 
 Result settle_boxes(const Array& matrix, const std::pair<Array, Array>& places_of_machines,
-                    const BoxArrays& arrays, bool balanced, const MutableArray& a,
-                    const MutableArray& f, const std::pair<Array, Array>& goals) {
+                    const BoxArrays& arrays, const std::pair<bool, bool>& kind,
+                    const MutableArray& a, const MutableArray& f,
+                    const std::pair<Array, Array>& goals) {
   check_elements<double>(matrix, "matrix");
   if (matrix.ndim() != 2 || matrix.shape(0) != matrix.shape(1)) {
     value_problem("matrix must be square");
@@ -85,9 +87,9 @@ Result settle_boxes(const Array& matrix, const std::pair<Array, Array>& places_o
   const DenseMatrix<double> whole = dense<double>(matrix);
   const auto rows = row_numbers(places_of_machines.first, "rows", whole.lines);
   const auto ends = places(places_of_machines.second, "ends", rows.size() + 1);
-  const BoxProblem problem = box_problem(arrays, balanced, rows.size());
+  const BoxProblem problem = box_problem(arrays, kind.first, rows.size());
   const BoxState state{mutable_vector(a, "a", rows.size()), mutable_vector(f, "f", rows.size())};
-  const std::vector<BoxMachine> machines = box_machines(rows, ends, problem, state, goals);
+  const auto machines = box_machines(rows, ends, problem, state, goals, kind.second);
   Fresh result({machines.size(), 4});
   const std::span<double> numbers = result.values();
   without_gil([&] {
@@ -111,7 +113,7 @@ void bind_kernel_dual(nb::module_& module) {
              "Moves the positions whose rows of K are given towards the optimum of the dual of a "
              "kernel machine, in place; returns the violation, the steps and the blocks.");
   module.def("settle_boxes", &settle_boxes, nb::arg("matrix"), nb::arg("places"), nb::arg("box"),
-             nb::arg("balanced"), nb::arg("a"), nb::arg("f"), nb::arg("goals"),
+             nb::arg("kind"), nb::arg("a"), nb::arg("f"), nb::arg("goals"),
              "Minimises box problems on rows of one matrix, each to its gap: two levels, the gap "
              "and the steps of each, in a row; a and f are changed in place.");
 }

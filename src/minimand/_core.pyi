@@ -771,7 +771,7 @@ def settle_boxes(
     matrix: _Matrix,
     places: tuple[NDArray[np.uint32], NDArray[np.int64]],
     box: tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
-    balanced: bool,
+    kind: tuple[bool, bool],
     a: _Vector,
     f: _Vector,
     goals: tuple[_Vector, _Vector],

@@ -103,7 +103,8 @@ def test_bad_arguments_are_refused():
     goals = (np.ones(1), np.ones(1))
 
     def call(matrix=K, rows=rows, ends=ends, box=box, goals=goals):
-        return _core.settle_boxes(matrix, (rows, ends), box, True, zero.copy(), zero.copy(), goals)
+        kind, points = (True, False), (zero.copy(), zero.copy())
+        return _core.settle_boxes(matrix, (rows, ends), box, kind, *points, goals)
 
     assert call().shape == (1, 4)
     with pytest.raises(ValueError, match="square"):

@@ -139,7 +139,7 @@ def test_degenerate_data():
 
 
 def test_a_limit_is_told(monkeypatch):
-    monkeypatch.setattr("minimand.sklearn.kernel_svm.classifiers.FEW", 0)  # rows in float32
+    monkeypatch.setattr("minimand.sklearn.kernel_svm.machine.FEW", 0)  # rows in float32
     with pytest.warns(ConvergenceWarning, match="relative gap"):
         model = SVC(max_iter=1, tol=1e-13, C=100.0).fit(X[50:], Y[50:])
     assert model.fit_status_ == 1
@@ -159,7 +159,6 @@ def test_pairs_share_one_matrix_and_large_problems_generate_rows(monkeypatch):
         warnings.simplefilter("ignore", FutureWarning)
         shared = [scores(clone(model).fit(X, Y, sample_weight=W), X) for model in models]
         monkeypatch.setattr("minimand.sklearn.kernel_svm.machine.FEW", 0)
-        monkeypatch.setattr("minimand.sklearn.kernel_svm.classifiers.FEW", 0)
         monkeypatch.setattr("minimand.sklearn.kernel_svm.classifiers._MANY", 0)
         for model, expected in zip(models, shared):
             found = scores(model.fit(X, Y, sample_weight=W), X)

@@ -32,7 +32,7 @@ class BoxBatch:
     rows : sequence of int arrays
         For every problem the rows of its positions; a row may serve several positions.
     boxes : sequence of Box
-        With a free level all of them, or none.
+        All of them or none with a free level, and as many with gaps of the best multiple.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class BoxBatch:
         self.ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self._rows = np.concatenate(rows).astype(np.uint32)
         low, high, below, above, group = (np.concatenate(part) for part in [*zip(*boxes)][:5])
-        self.box = Box(low, high, below, above, group, boxes[0].balanced)
+        self.box = Box(low, high, below, above, group, boxes[0].balanced, boxes[0].scaled)
         # Every group of every problem is a group of its own to the judge.
         own = 2 * np.repeat(np.arange(len(boxes)), sizes) + group
         self._apart = self.box._replace(group=own)
@@ -64,23 +64,34 @@ class BoxBatch:
         """Minimise every problem to a gap of its goal, or of a share of ½‖f‖² if that is more.
 
         The sum of coefficients in each group stays that of the start. A problem that makes no
-        further progress, or that is stopped, ends with the gap it has.
+        further progress, that needs large systems, or that is stopped, ends with the gap it has.
         """
         a, f = np.array(start, dtype=float), np.empty(start.size)
         shares = np.zeros(goals.size) if shares is None else shares
         numbers = _core.settle_boxes(
-            matrix, (self._rows, self.ends), self.box[:5], self.box.balanced, a, f, (goals, shares)
+            matrix,
+            (self._rows, self.ends),
+            self.box[:5],
+            (self.box.balanced, self.box.scaled),
+            a,
+            f,
+            (goals, shares),
         )
         levels = np.ascontiguousarray(numbers[:, :2])
         flat, box = levels.ravel(), self._apart
         here = flat[box.group]
-        worth = 0.5 * a * f + box.losses(f + here) + here * a
+        worth = self._sums(0.5 * a * f + box.losses(f + here) + here * a)
+        gap = self._sums(box.terms(a, f, flat))
+        if box.scaled:
+            square = self._sums(a * f)
+            gap = box.best_multiple(gap, square)
+            worth = gap - 0.5 * square  # the bound is −½aᵀK a
         return Settled(
             a,
             f,
             levels,
-            self._sums(box.terms(a, f, flat)),
-            self._sums(worth),
+            gap,
+            worth,
             self._sums(box.roundings(a, f)),
             numbers[:, 3].astype(np.intp),
         )

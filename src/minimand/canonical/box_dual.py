@@ -9,6 +9,11 @@ group is fixed. The primal problem is, with f = K a and the level of the group o
 
 and the gap of any a in the box is the sum of lossᵢ(fᵢ + b) − gainᵢ(aᵢ) + aᵢ·(fᵢ + b), which are
 Fenchel-Young terms, none of them negative.
+
+Where all gains are zero the losses are as many times as large for a multiple of f and b. A model
+that is divided by its margin stands for all its multiples, so that its gap is that of the best:
+with T the sum of the terms at f itself and q = aᵀK a, the multiple is max(0, 1 − T/q), and the gap
+T·(1 − T/2q), or q/2 if the multiple is zero.
 """
 
 from __future__ import annotations
@@ -55,6 +60,7 @@ class Box(NamedTuple):
     above: Array
     group: AnyArray  # 0 or 1, uint8
     balanced: bool  # whether there is a free level, one for every group
+    scaled: bool = False  # whether gaps are those of the best multiple; all gains must be zero
 
     def steps(
         self, rows: AnyArray, a: Array, f: Array, goal: float, block: int = 256, most: int = 10**9
@@ -83,8 +89,16 @@ class Box(NamedTuple):
         return a * np.where(a > 0, self.above, self.below)
 
     def gap(self, a: Array, f: Array, levels: Array) -> float:
-        """The sum of the Fenchel-Young terms at the given level of each group."""
-        return float(self.terms(a, f, levels).sum())
+        """The gap of f and the given level of each group, or of their best multiple."""
+        found = float(self.terms(a, f, levels).sum())
+        return float(self.best_multiple(np.array(found), np.array(a @ f))) if self.scaled else found
+
+    @staticmethod
+    def best_multiple(terms: Array, square: Array) -> Array:
+        """The gap of the best multiple, from the sum of the terms and aᵀK a."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            partly = terms * (1.0 - 0.5 * terms / square)
+        return np.where(terms < square, partly, 0.5 * np.maximum(square, 0.0))
 
     def terms(self, a: Array, f: Array, levels: Array) -> Array:
         """The Fenchel-Young terms of all positions."""
@@ -131,7 +145,7 @@ class Box(NamedTuple):
     def taken(self, order: AnyArray) -> Box:
         """The same positions in another order."""
         low, high, below, above, group = (np.ascontiguousarray(part[order]) for part in self[:5])
-        return Box(low, high, below, above, group, self.balanced)
+        return Box(low, high, below, above, group, self.balanced, self.scaled)
 
     def with_sums(self, a: Array, sums: tuple[float, float] = (0.0, 0.0)) -> Array:
         """The coefficients without what rounding has added to the sum of each group, in place."""

@@ -54,7 +54,7 @@ def test_samples_in_doubt_are_looked_at_again():
 
 
 def test_a_tight_tolerance_after_rows_in_single_precision(monkeypatch):
-    monkeypatch.setattr("minimand.sklearn.kernel_svm.classifiers.FEW", 0)
+    monkeypatch.setattr("minimand.sklearn.kernel_svm.machine.FEW", 0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 4))
     y = X[:, 0] * X[:, 1] > 0.1 * rng.normal(size=700)

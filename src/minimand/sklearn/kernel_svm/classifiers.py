@@ -17,7 +17,7 @@ from ...solvers import Control, State
 from ...solvers.kernel import tasks
 from ...solvers.kernel.machines import BoxSolution
 from ..base import own_tolerance
-from .machine import FEW, KernelMachine, Machine, constant_machine
+from .machine import KernelMachine, Machine, constant_machine
 from .on_columns import start_on_columns
 from .probabilities import probabilities
 
@@ -58,7 +58,7 @@ class PairsOfClasses(KernelMachine):
         Pairs of large classes need few rows of it only, unless folds for probabilities share them.
         """
         pair = int(np.sort(sizes)[-2:].sum())
-        small = pair <= FEW or self.probability is True
+        small = pair <= self._few or self.probability is True
         return GramDesign.of(design) if small and design.shape[0] <= _MANY else design
 
     def _pairs(
@@ -236,8 +236,9 @@ class NuSVC(PairsOfClasses, svm.NuSVC):
         + \sum_i s_i \max(0, \rho - y_i (f(x_i) + b))
 
     divided by ρ, so that the margin is one. At most a share ν of the samples lies within the
-    margin, and at least that share are support vectors. The gap is that of this problem, relative
-    to the distance of f = 0 from the optimum.
+    margin, and at least that share are support vectors. The gap is that of this problem at the best
+    multiple of f, b and ρ, all of which are the same model; it is relative to the distance of f = 0
+    from the optimum.
 
     Parameters
     ----------

@@ -16,8 +16,9 @@ from ...canonical import Box, BoxBatch, BoxSteps
 _FEW_BLOCKS = 3  # blocks of a call on few rows; safeguard: each may take 100 steps a row
 _PER_BLOCK = 40  # rows for which a call may take another block; measured at 12000×30
 _BLOCK = 256  # positions of a block, whose matrix fits a cache; measured at 12000×30
-AT_ONCE = 1200  # positions of a problem whose steps look at all of them; measured at 900 to 1800
-# rows: half or twice as many change the time by a tenth at most
+AT_ONCE = 2000  # positions of a problem whose steps look at all of them; measured at 900 to 2000
+# rows: half or twice as many change the time by a tenth at most, but ν-SVC without a margin takes
+# three times as long at half
 _SLAB = 64  # rows whose copy is in float64 at a time; safeguard
 _LEAST_ROWS = 64  # rows kept whatever the memory; safeguard
 _ENLARGED = 1.01  # factor of a sum in float32; safeguard: its rounding is a thousandth
@@ -86,10 +87,9 @@ class ActiveRows:
         rows = self._rows[: self.count]
         return self.box.steps(rows, self.a, self.f, goal, block=_BLOCK, most=most)
 
-    @property
-    def work_of_block(self) -> float:
-        """Multiplications of one block of `steps`, about: all scores follow from its rows."""
-        return float(_BLOCK * self.a.size)
+    def work_of(self, steps: BoxSteps) -> float:
+        """Element operations of `steps`, about: within blocks, and of all scores that follow."""
+        return float(_BLOCK * (steps.steps + steps.blocks * self.a.size))
 
     def settle(self, goal: float) -> float:
         """Minimise a problem of a small matrix to a gap of goal, and compute f anew; the gap."""

@@ -58,7 +58,12 @@ class BoxPoint(NamedTuple):
         return float(self.a[box.group == 0].sum()), float(self.a[box.group == 1].sum())
 
     def primal(self, box: Box) -> float:
-        """½‖f‖² plus the losses, and what the levels cost where the sums are not zero."""
+        """½‖f‖² plus the losses, and what the levels cost where the sums are not zero.
+
+        Where the gap is that of the best multiple, so is this.
+        """
+        if box.scaled:
+            return self.gap - 0.5 * float(self.a @ self.f)
         paid = float(box.losses(self.f + self.levels[box.group]).sum())
         return 0.5 * float(self.a @ self.f) + paid + float(self.levels @ np.array(self.sums(box)))
 

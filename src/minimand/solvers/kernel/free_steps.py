@@ -1,108 +1,64 @@
-"""Newton's steps on the free coefficients, those that are neither at a bound nor at a corner.
+"""Interior-point steps on the coefficients that may move, where steps of pairs are slow.
 
-Steps of pairs are slow where the kernel matrix of the free samples is nearly singular: large C,
-wide kernels, few features. Among the free samples the problem is a linear system,
-
-    K_FF d + level = slope,   Σ d = 0 in each group,
-
-solved once for all of them. Samples that reach a bound on the way leave the system.
+That is where the kernel matrix of the free samples is nearly singular: large C, wide kernels, few
+features, and machines with a share ν whose f vanishes. Among the free samples and those that
+violate optimality the problem is a quadratic over a box (`box_walk`), and its optimum is ten to
+fifteen systems away, however many bounds are met on the way.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
 
 from ..._base.typing import Array, IntArray
 from .active_rows import ActiveRows
+from .box_walk import BoxWalk
 
-_MOST = 1500  # free samples; safeguard: a factor takes some hundredths of a second
-_TRIES = 30  # systems in a row; safeguard
-_RIDGE = 4.0  # ulp of the mean diagonal that keep the factor stable; safeguard
+_MOST = 1500  # samples that move; safeguard: a factor takes some hundredths of a second
+_CALL, _OF_FACTOR = 1e6, 0.06  # element operations of pairs, and the same per cube of the side,
+# that take a quarter of the time; measured at sides of 180 to 810
+_RIDGE = 4.0  # ulp of the diagonal that keep the factor stable; safeguard
+_NEAR = 0.1  # of the goal: the gap of a solution; safeguard
 
 
-def free_steps(active: ActiveRows) -> bool:
-    """Move the free samples to the optimum among themselves, as far as the bounds allow.
+def free_steps(active: ActiveRows, goal: float) -> bool:
+    """Move the samples that are not settled at a bound to the optimum among themselves.
 
-    Whether any of them moved.
+    It is a gap of their own problem well below ``goal``. Whether any of them moved.
     """
-    free, moved = _free(active), False
-    if not 1 < free.size <= _MOST:
+    some, low, high, slope = _movable(active)
+    if not 1 < some.size <= _MOST:
         return False
-    gram = active.among(free)
-    start = active.a[free].copy()
-    a, slope = start.copy(), _slope(active, free)
-    alive = np.ones(free.size, bool)
-    for _ in range(_TRIES):
-        some = np.flatnonzero(alive)
-        if some.size < 2:
-            break
-        step = _step(active, free[some], gram[np.ix_(some, some)], slope[some])
-        if step is None or not step.any():
-            break
-        length, stopped, end = _room(active, free[some], a[some], step)
-        bend = float(step @ gram[np.ix_(some, some)] @ step)
-        gain = float(slope[some] @ step)
-        if not gain > 0:
-            break
-        best = gain / bend if bend > 0 else np.inf
-        t = min(length, max(best, 0.0), 1.0)
-        a[some] += t * step
-        slope = slope - gram[:, some] @ (t * step)
-        moved = True
-        if t < length:
-            break
-        a[some[stopped]] = end
-        alive[some[stopped]] = False
-    if moved:
-        active.move(free, a - start, a)
-    return moved
+    gram, a = active.among(some), active.a[some]
+    gram[np.diag_indices(a.size)] *= 1.0 + _RIDGE * active.precision
+    groups = active.box.group[some] if active.box.balanced else None
+    found = BoxWalk(gram, slope, low - a, high - a, groups).to(_NEAR * goal)
+    if not 0.5 * float(found @ (gram @ found)) < float(slope @ found):
+        return False
+    end = np.clip(a + found, low, high)
+    active.move(some, end - a, end)
+    return True
 
 
 def free_work(active: ActiveRows) -> float:
-    """Multiplications of `free_steps`, about: a third of its tries, of a factor each."""
-    return _TRIES / 3 * float(_free(active).size) ** 3 / 3
+    """Element operations of pairs after which `free_steps` is worth its time."""
+    return _CALL + _OF_FACTOR * float(_movable(active)[0].size) ** 3
 
 
-def _free(active: ActiveRows) -> IntArray:
-    """Active positions that may move both ways along one line."""
-    count, box, a = active.count, active.box, active.a
-    inside = (a > box.low) & (a < box.high) & ((a != 0) | (box.above == box.below))
-    return np.flatnonzero(inside[:count])
+def _movable(active: ActiveRows) -> tuple[IntArray, Array, Array, Array]:
+    """Active positions that are free or violate optimality; where each may move on one line.
 
-
-def _slope(active: ActiveRows, free: IntArray) -> Array:
-    box, a = active.box, active.a[free]
-    return np.where(a > 0, box.above[free], box.below[free]) - active.f[free]
-
-
-def _step(active: ActiveRows, free: IntArray, gram: Array, slope: Array) -> Array | None:
-    """The solution of the system; None if the matrix is too far from definite."""
-    ridge = _RIDGE * active.precision * float(np.mean(np.diag(gram)))
-    group = active.box.group[free]
-    ones = [(group == g).astype(float) for g in np.unique(group)] if active.box.balanced else []
-    try:
-        factor = linalg.cho_factor(gram + ridge * np.eye(free.size), check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    found = linalg.cho_solve(factor, np.column_stack([slope, *ones]), check_finite=False)
-    step, images = found[:, 0], found[:, 1:]
-    if ones:
-        sums = np.array(ones)
-        step = step - images @ np.linalg.lstsq(sums @ images, sums @ step, rcond=None)[0]
-        for one in ones:  # the sums stay as they are, up to rounding
-            step -= one * (float(one @ step) / float(one.sum()))
-    return np.asarray(step) if np.isfinite(step).all() else None
-
-
-def _room(active: ActiveRows, free: IntArray, a: Array, step: Array) -> tuple[float, int, float]:
-    """How much of the step can be done, the sample that ends it, and where that sample ends."""
-    box = active.box
-    corner = box.above[free] != box.below[free]
-    top = np.where(corner & (a < 0), np.minimum(box.high[free], 0.0), box.high[free])
-    bottom = np.where(corner & (a > 0), np.maximum(box.low[free], 0.0), box.low[free])
-    ends = np.where(step > 0, top, bottom)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lengths = np.where(step != 0, (ends - a) / step, np.inf)
-    first = int(np.argmin(lengths))
-    return max(float(lengths[first]), 0.0), first, float(ends[first])
+    The line ends at a bound, or at the corner of the gain. The last numbers are its slopes.
+    """
+    box, a, f = active.box, active.a, active.f
+    up, down = box.slopes(a, f)
+    level = box.levels(a, f)[box.group]
+    split = box.above != box.below
+    free = (a > box.low) & (a < box.high) & ~(split & (a == 0))
+    grows = up > level
+    here = np.flatnonzero((free | grows | (down < level))[: active.count])
+    upward = ((a > 0) | ((a == 0) & grows))[here]
+    low, high, split = box.low[here], box.high[here], split[here]
+    slope = np.where(upward, box.above[here], box.below[here]) - f[here]
+    low = np.where(split & upward, np.maximum(low, 0.0), low)
+    return here, low, np.where(split & ~upward, np.minimum(high, 0.0), high), slope

@@ -54,7 +54,7 @@ def generate(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float
         if gap <= goal or ends() or waited > _PATIENCE:
             return gap
         aim = _SHARE * min(violation, before)
-        found, spent = _moved(active, aim, spent, waited)
+        found, spent = _moved(active, aim, goal, spent, waited)
         before = violation
         violation, violations, gap = _state(active)
         outside = violations[active.count :]
@@ -75,14 +75,14 @@ def settle(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
     A sample adds at most its violation times its range to the gap, and most samples add nothing.
     """
     if active.count <= AT_ONCE:
-        gap = active.settle(goal)
+        gap = _settled_at_once(active, goal, ends)
         if gap <= goal or ends():
             return gap
     ranges = float((active.box.high - active.box.low).sum())
     aim = _PER_SAMPLE * goal / max(ranges, 1e-300)  # safeguard: no range at all
     least, waited, spent = np.inf, 0, 0.0
     for _ in range(_ROUNDS):
-        found, spent = _moved(active, aim, spent, waited)
+        found, spent = _moved(active, aim, goal, spent, waited)
         _, _, gap = _state(active)
         waited = 0 if gap < _PROGRESS * least else waited + 1
         least = min(gap, least)
@@ -93,16 +93,27 @@ def settle(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
     return gap
 
 
-def _moved(active: ActiveRows, aim: float, spent: float, waited: int) -> tuple[BoxSteps, float]:
-    """Steps of pairs, and Newton's if those have cost as much since the last ones, or get nowhere.
+def _settled_at_once(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
+    """Compiled steps of pairs until they are slow, then those of all free samples, in turns."""
+    gap, waited = active.settle(goal), 0
+    while gap > goal and waited <= _IDLE and not ends() and free_steps(active, goal):
+        before, gap = gap, active.settle(goal)
+        waited = 0 if gap < _PROGRESS * before else waited + 1
+    return gap
+
+
+def _moved(
+    active: ActiveRows, aim: float, goal: float, spent: float, waited: int
+) -> tuple[BoxSteps, float]:
+    """Steps of pairs, and of all free samples if pairs have cost as much, or get nowhere.
 
     The second number says what steps of pairs have cost since then.
     """
     found = active.steps(aim)
-    spent += found.blocks * active.work_of_block
+    spent += active.work_of(found)
     if found.violation <= aim:
         return found, spent
-    if (waited >= _IDLE or spent >= free_work(active)) and free_steps(active):
+    if (waited >= _IDLE or spent >= free_work(active)) and free_steps(active, goal):
         return active.steps(aim), 0.0
     return found, spent
 

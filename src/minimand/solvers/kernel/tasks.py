@@ -59,13 +59,14 @@ def nu_classes(y: Array, weights: Array, nu: float, lengths: Array) -> BoxTask:
     """ν-SVC with y = ±1: min ½‖f‖² − ν·W·ρ + Σ sᵢ·max(0, ρ − yᵢ(f(xᵢ) + b)), W = Σs.
 
     The levels of the groups, y = 1 and y = −1, are b − ρ and b + ρ. ``lengths`` are k(xᵢ, xᵢ).
+    As the model is divided by ρ, its gap is that of its best multiple.
     """
     low, high = np.minimum(weights * y, 0.0), np.maximum(weights * y, 0.0)
     group, zero = (y < 0).astype(np.uint8), np.zeros(y.size)
     half = 0.5 * nu * float(weights.sum())
     start = y * _filled(weights, [y < 0, y > 0], [half, half])
     words = "½‖f‖² − ν·Σs·ρ + Σ s·max(0, ρ − y(f + b))"
-    box, unit = Box(low, high, zero, zero, group, True), _least(lengths, weights, nu)
+    box, unit = Box(low, high, zero, zero, group, True, True), _least(lengths, weights, nu)
     return BoxTask(box, start, np.arange(y.size), words, unit, share=1.0)
 
 
