@@ -270,6 +270,8 @@ class Products:
 
     def reach(self, point: Point) -> float:
         """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: the size of the parts of a score."""
+        if self.n_scores > 1 and self.has_columns and not point.w.any():  # saves the spread
+            return float(np.linalg.norm(point.b))
         if self.n_scores == 1:
             if self.facts.spread is None and isinstance(self.design, DenseDesign):
                 used = np.flatnonzero(point.w)
