@@ -73,7 +73,8 @@ def rows_at(objective: Objective, strengths: Strengths, w: Array) -> Finding:
         shift -= mass @ (r + shift)  # for the digits of the first
         z += shift
         r = z - objective.y
-    weighted = mass[:, None] * r
+    # A product with a column is a loop over every row: slower than a copy of the column.
+    weighted = np.repeat(mass, r.shape[1]).reshape(r.shape) * r
     if objective.intercept and not is_balanced(mass @ r, mass @ np.abs(r)):
         return judge(objective, Point(w, shift, z))  # the residuals are no valid dual point
     slope = objective.design.rmatvec(weighted)

@@ -111,6 +111,10 @@ class Objective(Variants):
     def mean_loss(self, z: Array) -> float:
         """Σ massᵢ·ℓ(zᵢ, yᵢ), some units at a time."""
         if self.n_samples <= row_blocks.ROWS:
+            if self.n_scores > 1 and self.is_squared:
+                off = z - self.y
+                off *= off
+                return 0.5 * float((self.mass @ off).sum())  # sums along rows take three times this
             return _core.dot(self.mass, self.loss.value(z, self.y))
         return sum(
             _core.dot(self.mass[units], loss.value(z[rows], self.y[rows]))
