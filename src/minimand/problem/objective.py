@@ -286,6 +286,8 @@ class Objective(Variants):
         w = self.penalty.project(np.zeros(self.coef_shape))
         z = self.scores(w, self.no_shift)
         b = best_shift(self, z) if self.intercept else self.no_shift
+        if z.ndim > 1:
+            return Point(w, b, row_blocks.shifted(z, b, in_place=True))
         z += b
         return Point(w, b, z)
 

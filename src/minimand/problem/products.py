@@ -95,6 +95,8 @@ class Products:
             z = self.forward(w) if w.any() else np.zeros((self.n_samples, *w.shape[1:]))
         if self.offset is not None:
             z += self.offset
+        if z.ndim > 1:
+            return row_blocks.shifted(z, b, in_place=True)
         z += b
         return z
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.row_blocks import shifted
 from ..._base.typing import Array, ArrayLike
 from ..base import Loss
 from ..curvature import Diagonal
@@ -180,8 +181,10 @@ class OverScores(ByScore):
     def best_shift(self, z: Array, y: Array, mass: Array) -> Array | None:
         """The best intercept of every score by itself, where its mean or its pieces say it."""
         if self.single.quadratic:
-            b = mass @ (y - z)
-            return np.asarray(b + mass @ (y - z - b))  # a second pass for the digits of the first
+            off = y - z
+            b = mass @ off
+            # A second pass for the digits of the first.
+            return np.asarray(b + mass @ shifted(off, -b, in_place=True))
         if self.single.smooth:
             return None
         found = np.empty(z.shape[1])
