@@ -24,6 +24,11 @@ struct Range {
 /// Element operations below which starting a thread costs more than it saves; safeguard.
 inline constexpr std::size_t kWorkWorthAThread = 400'000;
 
+/// Multiply-adds on lines of dense data that take as long as one element operation. Measured: of
+/// two million numbers in the last cache, one thread multiplies as fast as two, of half a million
+/// in two thirds of their time.
+inline constexpr std::size_t kProductsPerOperation = 8;
+
 /// Threads that a kernel called from this thread may use: its share of those of the process.
 int threads_here();
 

@@ -43,7 +43,8 @@ void dense_curvature_product(const DenseMatrix<Scalar>& matrix, std::span<const 
                              std::span<double> scores) {
   const std::size_t rows = matrix.rows();
   const std::size_t height = block_height(matrix.columns(), matrix.by_rows);
-  const auto splits = even_splits(rows, part_count(rows, 2 * matrix.size(), g.size()));
+  const std::size_t work = 2 * matrix.size() / kProductsPerOperation;
+  const auto splits = even_splits(rows, part_count(rows, work, g.size() / kProductsPerOperation));
   PrivateSums sums(g, splits.size() - 1);
   std::vector<double> weighted(rows);
   std::fill(scores.begin(), scores.end(), 0.0);

@@ -266,12 +266,13 @@ std::vector<double> padded_gram(const DenseMatrix<Scalar>& matrix, std::span<con
   const std::size_t columns = matrix.columns() + (packing.with_ones ? 1 : 0);
   const std::size_t panels = panel_count(columns);
   const std::size_t side = panels * kPanel;
-  const std::size_t work = matrix.size() * (1 + columns / 8);
+  const std::size_t work = matrix.size() * (2 + columns / 4) / kProductsPerOperation;
   // Small matrices: every thread takes rows and has its own sums. Large ones: every thread takes a
   // band of the result and packs all rows for itself, which costs little next to the products.
   const bool over_rows = side * side <= kLargestPrivateGram;
+  const std::size_t copy = side * side / kProductsPerOperation;
   const std::size_t parts =
-      over_rows ? part_count(matrix.rows(), work, side * side) : part_count(panels, work);
+      over_rows ? part_count(matrix.rows(), work, copy) : part_count(panels, work);
   const auto splits =
       over_rows ? even_splits(matrix.rows(), parts) : triangle_splits(panels, parts);
 

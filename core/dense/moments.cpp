@@ -77,7 +77,9 @@ template <class Scalar>
 void dense_moments(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
                    std::span<double> first, std::span<double> second) {
   const std::size_t rows = matrix.rows();
-  const auto splits = even_splits(rows, part_count(rows, 2 * matrix.size(), 2 * first.size()));
+  const std::size_t work = 2 * matrix.size() / kProductsPerOperation;
+  const std::size_t copy = 2 * first.size() / kProductsPerOperation;
+  const auto splits = even_splits(rows, part_count(rows, work, copy));
   PrivateSums firsts(first, splits.size() - 1);
   PrivateSums seconds(second, splits.size() - 1);
   run_parts(splits, [&](Range own, std::size_t part) {

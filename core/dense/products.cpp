@@ -32,11 +32,13 @@ struct Shares {
 
 Shares share_sums(std::size_t result_size, std::size_t summed_size, std::size_t width) {
   const std::size_t copy = result_size * width;
-  return {false, even_splits(summed_size, part_count(summed_size, copy * summed_size, copy))};
+  const std::size_t work = copy * summed_size / kProductsPerOperation;
+  const std::size_t parts = part_count(summed_size, work, copy / kProductsPerOperation);
+  return {false, even_splits(summed_size, parts)};
 }
 
 Shares share(std::size_t result_size, std::size_t summed_size, std::size_t width) {
-  const std::size_t work = result_size * summed_size * width;
+  const std::size_t work = result_size * summed_size * width / kProductsPerOperation;
   const std::size_t parts = part_count(std::max(result_size, summed_size), work);
   const bool over_result = result_size >= std::min(summed_size, 16 * parts);
   if (!over_result) return share_sums(result_size, summed_size, width);

@@ -117,13 +117,14 @@ struct DualAscent {
   }
 
   /// The number of threads for a sweep over some rows. Copying and adding a w must cost little
-  /// beside the work: 8 operations per coefficient and thread; safeguard.
+  /// beside the work: 32 operations per coefficient and thread, twice what it takes. Measured: of
+  /// 20000 rows of 50 numbers in 50000 columns, two threads took half as much again as one.
   std::size_t thread_count(std::size_t visited) const {
     const std::size_t most = psi.most_threads();
     if (most == 1) return 1;
     const double share = static_cast<double>(visited) / static_cast<double>(state.v.size());
     const double work = 2.0 * share * static_cast<double>(rows.entries());
-    const double affordable = work / (8.0 * static_cast<double>(state.w.size() + 1));
+    const double affordable = work / (32.0 * static_cast<double>(state.w.size() + 1));
     const std::size_t parts = std::min(most, part_count(visited, static_cast<std::size_t>(work)));
     return static_cast<double>(parts) <= affordable ? parts : 1;
   }

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._base.row_blocks import shifted
 from .._base.typing import Array, BoolArray
 from ..penalties import Strengths
 from ..problem.intercept import recentred
@@ -70,10 +71,11 @@ def rows_at(objective: Objective, strengths: Strengths, w: Array) -> Finding:
     r = z - objective.y
     if objective.intercept:
         shift = -(mass @ r)
-        shift -= mass @ (r + shift)  # for the digits of the first
-        z += shift
+        shift -= mass @ shifted(r, shift)  # for the digits of the first
+        shifted(z, shift, in_place=True)
         r = z - objective.y
-    weighted = mass[:, None] * r
+    # A product with a column is a loop over every row: slower than a copy of the column.
+    weighted = np.repeat(mass, r.shape[1]).reshape(r.shape) * r
     if objective.intercept and not is_balanced(mass @ r, mass @ np.abs(r)):
         return judge(objective, Point(w, shift, z))  # the residuals are no valid dual point
     slope = objective.design.rmatvec(weighted)

@@ -19,7 +19,6 @@ from .base import (
     Moments,
     Reach,
     plain,
-    scaled_rows,
     without_constants,
 )
 from .rough import RoughProducts, floats
@@ -249,9 +248,10 @@ class DenseDesign(Design):
         return DenseDesign(self.x[::every])
 
     def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
-        """One scaled copy of X, then a matrix product."""
-        scaled = scaled_rows(self.x, weights, centre)
-        return np.asarray(scaled @ scaled.T)
+        """The Gram of the columns of Xᵀ in the core, of a centred copy if there is a centre."""
+        x = self.x if centre is None else self.x - centre
+        h = np.ones(self.shape[1]) if weights is None else np.ascontiguousarray(weights, float)
+        return _core.dense_gram(x.T, h)
 
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row."""

@@ -179,11 +179,15 @@ class L21(Penalty):
         if self.by not in ("feature", "output"):
             raise ValueError(f"by of L21 must be 'feature' or 'output', not {self.by!r}.")
         d, k = (n_features, 1) if np.ndim(n_features) == 0 else n_features
-        rows, columns = np.indices((d, k))
-        label, count = (rows, d) if self.by == "feature" else (columns, k)
-        groups = Groups(label.reshape(n_features), count)
-        weights = np.ones(count) if self.weights is None else self.weights
-        return _of_norms(groups, factors(weights, count, "L21", self.by), alpha, self.squared)
+        by_row = self.by == "feature"
+        count, line = (d, np.arange(d)[:, None]) if by_row else (k, np.arange(k))
+        groups = Groups(np.broadcast_to(line, (d, k)).reshape(n_features), count)
+        if by_row and np.ndim(n_features):
+            groups.__dict__["are_rows"] = True  # known without a look at the labels
+        weights = np.ones(count)
+        if self.weights is not None:
+            weights = factors(self.weights, count, "L21", self.by)
+        return _of_norms(groups, weights, alpha, self.squared)
 
     def formula(self, factor: float = 1.0) -> str:
         """factor·Σ‖Wⱼ‖₂."""

@@ -111,6 +111,10 @@ class Objective(Variants):
     def mean_loss(self, z: Array) -> float:
         """Σ massᵢ·ℓ(zᵢ, yᵢ), some units at a time."""
         if self.n_samples <= row_blocks.ROWS:
+            if self.n_scores > 1 and self.is_squared:
+                off = z - self.y
+                off *= off
+                return 0.5 * float((self.mass @ off).sum())  # sums along rows take three times this
             return _core.dot(self.mass, self.loss.value(z, self.y))
         return sum(
             _core.dot(self.mass[units], loss.value(z[rows], self.y[rows]))
@@ -272,6 +276,8 @@ class Objective(Variants):
             if self.offset.shape != target.shape:
                 return False  # class labels cannot be compared with scores
             target = target - self.offset
+        if len(target) and np.any(target[-1] != target[0]):
+            return False  # without a look at all rows
         return bool((target == target[:1]).all())
 
     @cached_property
@@ -280,6 +286,8 @@ class Objective(Variants):
         w = self.penalty.project(np.zeros(self.coef_shape))
         z = self.scores(w, self.no_shift)
         b = best_shift(self, z) if self.intercept else self.no_shift
+        if z.ndim > 1:
+            return Point(w, b, row_blocks.shifted(z, b, in_place=True))
         z += b
         return Point(w, b, z)
 

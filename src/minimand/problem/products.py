@@ -95,6 +95,8 @@ class Products:
             z = self.forward(w) if w.any() else np.zeros((self.n_samples, *w.shape[1:]))
         if self.offset is not None:
             z += self.offset
+        if z.ndim > 1:
+            return row_blocks.shifted(z, b, in_place=True)
         z += b
         return z
 
@@ -270,6 +272,8 @@ class Products:
 
     def reach(self, point: Point) -> float:
         """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: the size of the parts of a score."""
+        if self.n_scores > 1 and self.has_columns and not point.w.any():  # saves the spread
+            return float(np.linalg.norm(point.b))
         if self.n_scores == 1:
             if self.facts.spread is None and isinstance(self.design, DenseDesign):
                 used = np.flatnonzero(point.w)

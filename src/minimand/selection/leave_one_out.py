@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
 from .._base.linear_system import eigenvectors
 from .._base.threads import one_blas_thread
@@ -112,9 +113,9 @@ def _by_rows(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> Arra
     kernel *= root
     kernel *= root[:, None]
     if problem.intercept:
-        inside = _reflected(_reflected(kernel, root).T, root)[1:, 1:]
-        values, inner = eigenvectors(inside)
-        vectors = _reflected(np.concatenate([np.zeros((1, inner.shape[1])), inner]), root)
+        v, share = _reflector(root)
+        values, inner = eigenvectors(_reflected_twice(kernel, v, share)[1:, 1:])
+        vectors = _reflected_below(inner, v, share)
     else:
         values, vectors = eigenvectors(kernel)
     values = np.maximum(values, 0.0)
@@ -122,7 +123,7 @@ def _by_rows(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> Arra
     out = np.empty((len(problems), len(alphas), problem.n_samples))
     for rows in _equal_strengths(problem.mass, of_sum):
         shrunk = 1.0 / (values + _strengths(alphas, problem.mass[rows], of_sum))
-        part = vectors[rows]
+        part = vectors if rows.size == len(vectors) else vectors[rows]
         leverage = shrunk @ (part * part).T * root[rows]
         for k, along in enumerate(alongs):
             out[k][:, rows] = (shrunk * along) @ part.T / leverage
@@ -184,11 +185,30 @@ def _refitted(problem: Objective, alphas: Array, row: int, of_sum: bool) -> Arra
     return np.asarray(problem.y[row] - shift - x - intercepts)
 
 
-def _reflected(x: Array, direction: Array) -> Array:
-    """Householder's reflection that takes a unit vector to the first axis and back, times x."""
+def _reflector(direction: Array) -> tuple[Array, float]:
+    """v and 2/vᵀv of Householder's reflection that takes a unit vector to the first axis."""
     v = direction.copy()
     v[0] += 1.0 if v[0] >= 0 else -1.0
-    return x - np.outer(v, (2.0 / float(v @ v)) * (v @ x))
+    return v, 2.0 / float(v @ v)
+
+
+def _reflected_twice(matrix: Array, v: Array, share: float) -> Array:
+    """H K H for H = 1 − share·vvᵀ, in place of a symmetric K: the lower triangle.
+
+    K − vpᵀ − pvᵀ with p = share·(K v − ½share·(vᵀK v)·v), which reads the matrix twice.
+    """
+    image = matrix @ v
+    p = share * (image - 0.5 * share * float(v @ image) * v)
+    return np.asarray(blas.dsyr2(-1.0, v, p, lower=1, a=matrix.T, overwrite_a=1))
+
+
+def _reflected_below(x: Array, v: Array, share: float) -> Array:
+    """H times a row of zeros with x below it."""
+    along = share * (v[1:] @ x)
+    found = np.empty((v.size, x.shape[1]))
+    np.multiply.outer(-v, along, out=found)
+    found[1:] += x
+    return found
 
 
 def _centred_target(problem: Objective) -> Array:

@@ -247,7 +247,10 @@ class Minimiser(DropIn):
         """The body of fit; the ``stacklevel`` of warnings below counts from fit's caller."""
         self._check_parameters()
         X, y, weights = self._check_data(X, y, sample_weight)
-        y = self._read_target(y, weights)
+        return self._minimise_checked(X, self._read_target(y, weights), weights)
+
+    def _minimise_checked(self, X: Any, y: AnyArray, weights: Array | None) -> Self:
+        """The same for data that have been checked."""
         with stoppable(self):
             fit = self._fit_problem(X, y, weights)
             self._store(fit, X, y)
@@ -277,7 +280,7 @@ class Minimiser(DropIn):
         if short:
             worst = max(short, key=lambda s: s.certificate.gap)
             text = f"{type(self).__name__}: {shortfall(worst, self.tol, [])}"
-            warnings.warn(text, ConvergenceWarning, stacklevel=5)
+            warnings.warn(text, ConvergenceWarning, stacklevel=6)
 
 
 def moved(objective: Objective, solution: Solution, w: Array, b: Any) -> Solution:

@@ -80,7 +80,7 @@ class RidgeCV(TunedDropIn, linear_model.RidgeCV):
             problems = problem_of(model, X, y, weights).objectives
             self._leave_one_out(_Samples(X, y, weights, problems), alphas, heard)
             model.alpha, model._sibling = self.alpha_, problems[0]
-            as_far_as_it_came(model.fit, X, y, weights)
+            as_far_as_it_came(model._minimise_checked, X, y, weights)
         else:
             model = self._search(alphas, X, y, {**_given(weights), **params})
         for name in ("coef_", "intercept_", "certificate_"):

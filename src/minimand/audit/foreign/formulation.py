@@ -46,4 +46,6 @@ def mix(l1_ratio: float, weights: Any = None) -> Penalty:
 def mix_of_rows(l1_ratio: float) -> Penalty:
     """l1_ratio·Σ‖W_j‖₂ + (1 − l1_ratio)·½‖W‖², which couples the outputs unless l1_ratio is 0."""
     ratio = float(l1_ratio)
-    return ratio * L21() + (1.0 - ratio) * L2() if ratio else L2()
+    if ratio in (0.0, 1.0):
+        return L21() if ratio else L2()
+    return ratio * L21() + (1.0 - ratio) * L2()

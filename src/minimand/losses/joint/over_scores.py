@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.row_blocks import shifted
 from ..._base.typing import Array, ArrayLike
 from ..base import Loss
 from ..curvature import Diagonal
+from ..distance import Squared
 from .by_score import ByScore
 
 
@@ -123,6 +125,9 @@ class OverScores(ByScore):
 
     def value(self, z: Array, y: Array) -> Array:
         """Σ_c v_c·ℓ₁(z_c, y_c)."""
+        if self._squared:
+            off = z - y
+            return 0.5 * np.einsum("ij,ij->i", off, off)
         return self._summed(_each(self.single.value, z, y), y)
 
     def gradient(self, z: Array, y: Array) -> Array:
@@ -154,6 +159,8 @@ class OverScores(ByScore):
 
     def infimum(self, y: Array) -> Array:
         """Σ_c v_c·inf ℓ₁."""
+        if self._squared:
+            return np.zeros(len(y))
         return self._summed(_each(self.single.infimum, y), y)
 
     def noise(self, z: Array, y: Array) -> float | Array:
@@ -174,8 +181,10 @@ class OverScores(ByScore):
     def best_shift(self, z: Array, y: Array, mass: Array) -> Array | None:
         """The best intercept of every score by itself, where its mean or its pieces say it."""
         if self.single.quadratic:
-            b = mass @ (y - z)
-            return np.asarray(b + mass @ (y - z - b))  # a second pass for the digits of the first
+            off = y - z
+            b = mass @ off
+            # A second pass for the digits of the first.
+            return np.asarray(b + mass @ shifted(off, -b, in_place=True))
         if self.single.smooth:
             return None
         found = np.empty(z.shape[1])
@@ -189,6 +198,11 @@ class OverScores(ByScore):
             finite = [end for end in (low, high) if np.isfinite(end)]
             found[c] = sum(finite) / len(finite) if finite else 0.0
         return found
+
+    @property
+    def _squared(self) -> bool:
+        """Whether it is ½‖z − y‖², which needs no sum over the scores."""
+        return self.quadratic and isinstance(self.single, Squared)
 
     # Weights of the scores -----------------------------------------------------------------------
 
@@ -208,7 +222,8 @@ class OverScores(ByScore):
         return u if factors is None else u / factors
 
     def _summed(self, values: Array, y: Array) -> Array:
-        return self._weighed(values, y).sum(axis=1)
+        # Of few scores, in a third of the time that a sum along an axis takes.
+        return np.einsum("ij->i", self._weighed(values, y))
 
 
 def _each(function: Any, *arrays: Array) -> Array:

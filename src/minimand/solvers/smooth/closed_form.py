@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..._base.linear_system import shifted_solutions
 from ..._base.typing import Array
 from ...certificate import Dual, Finding, Judgement, judge, judge_together
+from ...certificate.finding import is_balanced
 from ...penalties import Separable
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
@@ -21,7 +23,7 @@ from ..shape import rows_suffice
 from ..steps.all_columns import all_at_once, fit_at_once
 from ..steps.free_columns import free_squares
 from ..traits import Trait
-from .ridge_steps import At, Step, centred_kernel, steps, wide_and_free
+from .ridge_steps import At, RowStep, Step, centred_kernel, steps, wide_and_free
 
 _LARGEST = 6000  # unknowns of the system; safeguard
 _STEADY = 1e-8  # share of a column's curvature that the penalty must have; safeguard
@@ -102,6 +104,10 @@ class ClosedForm(Solver):
             if self._kept is not None:
                 self._kept.keep(objective, step)
             if number == 0 and straight:
+                if isinstance(step, RowStep):
+                    yield (after := _from_zero(objective, step))
+                    if after.gap <= control.target:
+                        return
                 after = _after_null(objective, step)
                 yield after
             elif null is None:
@@ -171,6 +177,17 @@ def _is_straight(objective: Objective, form: Separable, start: Point) -> bool:
     if start is not objective.null or objective.null.w.any():
         return False
     return rows_suffice(objective, form)
+
+
+def _from_zero(objective: Objective, step: RowStep) -> Judgement:
+    """The judgement of the system's solution, with its own dual point: one pass after the solve."""
+    null = objective.null
+    w, dual = step.from_zero(objective.loss.gradient(null.z, objective.y))
+    point = recentred(objective, objective.point(w, null.b))
+    mean, size = objective.mean(dual.theta), objective.mean(np.abs(dual.theta))
+    if objective.intercept and not is_balanced(mean, size):
+        return judge(objective, point)
+    return replace(judge(objective, point, known=[dual], raw=False), fresh=True)
 
 
 def _after_null(objective: Objective, step: Step) -> Judgement:

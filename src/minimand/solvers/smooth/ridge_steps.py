@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +11,14 @@ from scipy import linalg, sparse
 
 from ..._base.linear_system import Solve, factorise, pseudo_inverse, row_times
 from ..._base.typing import Array
-from ...certificate import Judgement
+from ...certificate import Dual, Judgement
+from ...design import DenseDesign
 from ...losses.curvature import beside
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective
 from ..shape import rows_suffice
 
+_SHORT = 10.0  # ‖mean row‖² per variance, up to which four bits are lost at most; safeguard
 _MOST_DENSE = 40_000_000  # numbers in a dense copy of sparse data; safeguard of memory
 
 
@@ -39,6 +42,36 @@ class At(NamedTuple):
 
 
 Step = Callable[[At], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class RowStep:
+    """A step through the system of the rows.
+
+    From w = 0 it leads to w = −L⁻¹Xᵀt for the t that `solve` finds: so the slopes of t/mass as a
+    dual point are known with w.
+    """
+
+    objective: Objective
+    inverse: Array  # 1/l2
+    solve: Solve  # of the rows' unknowns
+
+    def __call__(self, at: At) -> Array:
+        """The step."""
+        objective, inverse = self.objective, self.inverse
+        if not at.w.any():
+            return row_times(-inverse, objective.backward(self.solve(at.gradient)))
+        gradient = at.slope + row_times(1.0 / inverse, at.w)
+        image = objective.forward(row_times(inverse, gradient))
+        if objective.intercept:
+            image = image - objective.row_mean(image)
+        return row_times(-inverse, gradient + objective.backward(self.solve(-image)))
+
+    def from_zero(self, gradient: Array) -> tuple[Array, Dual]:
+        """The w that the step from w = 0 leads to, and the dual point with its slopes."""
+        t = self.solve(gradient)
+        slope = self.objective.backward(t)
+        return -self.inverse * slope, Dual(t / self.objective.mass, slope)
 
 
 def steps(
@@ -178,16 +211,7 @@ def _dual_system(objective: Objective, form: Separable) -> _System:
             v = row_times(root, solve(row_times(root, right)))
             return v - beside(objective.mass, v) * v.sum(axis=0) if objective.intercept else v
 
-        def step(at: At) -> Array:
-            if not at.w.any():
-                return row_times(-inverse, objective.backward(solve_rows(at.gradient)))
-            gradient = at.slope + row_times(form.l2, at.w)
-            image = objective.forward(row_times(inverse, gradient))
-            if objective.intercept:
-                image = image - objective.row_mean(image)
-            return row_times(-inverse, gradient + objective.backward(solve_rows(-image)))
-
-        return step
+        return RowStep(objective, inverse, solve_rows)
 
     return _System(kernel, with_solver)
 
@@ -204,7 +228,23 @@ def centred_kernel(objective: Objective, weights: Array) -> Array:
     centre = objective.column_means if objective.intercept else None
     if not equal:
         return objective.design.row_gram(weights, centre)
-    kernel = objective.design.row_gram(None, centre)
+    if centre is not None and _near_zero(objective, centre):
+        kernel = _centred(objective.design.row_gram(), objective.mass)
+    else:
+        kernel = objective.design.row_gram(None, centre)
     if n * n <= objective.design.nnz:
         facts.centred_row_gram = kernel
     return weights[0] * kernel
+
+
+def _near_zero(objective: Objective, centre: Array) -> bool:
+    """Whether the mean row is so short that XXᵀ can be centred afterwards: it needs no copy."""
+    square, plain = float(centre @ centre), isinstance(objective.design, DenseDesign)
+    return plain and square <= _SHORT * (float(objective.spread.sum()) - square)
+
+
+def _centred(gram: Array, mass: Array) -> Array:
+    """The Gram of the rows minus their mean, from that of the rows themselves."""
+    mean = gram @ mass
+    level = float(mass @ mean)
+    return gram - mean[:, None] - (mean - level)
