@@ -203,9 +203,9 @@ def test_kernel_pca_of_columns_that_do_not_vary_takes_the_kernel_matrix():
 @pytest.mark.parametrize("eigen_solver", ["auto", "arpack", "dense"])
 def test_kernel_pca_of_many_rows_is_scikit_learns_by_products_or_not(kernel, eigen_solver):
     X = np.random.default_rng(0).normal(size=(230, 300)) * np.linspace(2, 0, 300)
-    settings = dict(n_components=4, kernel=kernel, eigen_solver=eigen_solver, random_state=0)
-    model = drop_ins.KernelPCA(**settings).fit(X)
-    peer = decomposition.KernelPCA(**settings).fit(X)
+    settings = {"kernel": kernel, "eigen_solver": eigen_solver, "random_state": 0}
+    model = drop_ins.KernelPCA(4, **settings).fit(X)
+    peer = decomposition.KernelPCA(4, **settings).fit(X)
     assert np.allclose(model.eigenvalues_, peer.eigenvalues_, rtol=1e-12)
     assert np.allclose(model.eigenvectors_, peer.eigenvectors_, atol=1e-9)
     assert np.allclose(model.transform(X[:9] + 1), peer.transform(X[:9] + 1), atol=1e-9)

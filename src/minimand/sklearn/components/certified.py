@@ -283,7 +283,8 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
             near = leading(affinity, degrees, k + 1, rng)
         if near is not None:
             rows = (near[:, : k + 1] / np.sqrt(degrees)[:, None]).T
-            self.embedding_ = _deterministic_vector_sign_flip(rows)[1:].T
+            found = _deterministic_vector_sign_flip(rows)[1:].T
+            self.embedding_ = found.astype(whole.dtype, copy=False)
         else:
             self.embedding_ = manifold.spectral_embedding(
                 whole,
