@@ -28,6 +28,7 @@ from .ritz import (
 )
 
 _BELOW = 0.02  # of the least Ritz value: how far below it the rest is tried first; safeguard
+_LOOSE = 4.0  # times what single precision loses of the least value; safeguard
 _FACTOR = 4.0  # ulp for each row that a Cholesky factorisation may lose; safeguard
 
 
@@ -68,7 +69,11 @@ def _levels(ritz: Ritz, k: int, slack: float) -> list[tuple[float, Any]]:
         lower = max(lower, 0.5 * (least + float(ritz.values[k])))
     # The other test allows for eigenvalues that are equal to the least one.
     above = least + 0.25 * slack / k
-    return [(lower, np.float32), (lower, np.float64), (above, np.float64)]
+    levels = [(lower, np.float32), (lower, np.float64), (above, np.float64)]
+    # Where the slack is far above the rounding of single precision, that proves it soonest.
+    lost = _FACTOR * float(np.finfo(np.float32).eps) * len(ritz.vectors) * abs(least)
+    loose = above - least > _LOOSE * lost
+    return [(above, np.float32), *levels] if loose else levels
 
 
 def _is_above(matrix: Array, ritz: Ritz, k: int, level: float, size: float, kind: Any) -> bool:
