@@ -104,7 +104,9 @@ class Panels {
       Scalar* const to =
           entries + c / kPanel<Scalar> * length * kPanel<Scalar> + c % kPanel<Scalar>;
       for (std::size_t j = 0; j < length; ++j) {
-        to[j * kPanel<Scalar>] = static_cast<Scalar>(centers[c * length + j]);
+        const double number = centers[c * length + j];
+        // Lines of zeros stay untouched: centres of sparse rows have few other numbers.
+        if (number != 0.0) to[j * kPanel<Scalar>] = static_cast<Scalar>(number);
       }
       offsets_[c] = static_cast<Scalar>(offsets[c]);
     }

@@ -236,7 +236,7 @@ class Seeding {
     const std::span<const double> m = settings_.middle;
     centers_.assign(candidates.size() * d_, 0.0);
     wholes_.assign(candidates.size(), 0.0);
-    std::vector<double> moved(centers_), offsets(candidates.size(), 0.0);
+    std::vector<double> moved(m.empty() ? 0 : centers_.size()), offsets(candidates.size(), 0.0);
     largest_center_ = largest_offset_ = 0.0;
     for (std::size_t t = 0; t < candidates.size(); ++t) {
       const double factor = settings_.factors.empty() ? 1.0 : settings_.factors[candidates[t]];
@@ -244,7 +244,8 @@ class Seeding {
       double product = 0.0, size = 0.0;
       for (std::size_t j = 0; j < d_; ++j) {
         const double c = centers_[t * d_ + j], at = m.empty() ? c : c - m[j];
-        moved[t * d_ + j] = at;
+        if (m.empty() && c == 0.0) continue;  // as most numbers of sparse rows
+        if (!m.empty()) moved[t * d_ + j] = at;
         wholes_[t] += squares ? c * c : std::abs(c);
         size += squares ? at * at : std::abs(at);
         if (!m.empty()) product += m[j] * at;
@@ -257,7 +258,7 @@ class Seeding {
     if (!squares) largest_offset_ = 2.0 * largest_center_;
     unit_ =
         static_cast<double>(std::numeric_limits<Scalar>::epsilon()) * static_cast<double>(d_ + 8);
-    panels_.pack(moved, offsets, d_);
+    panels_.pack(m.empty() ? centers_ : moved, offsets, d_);
   }
 
   Matrix matrix_;

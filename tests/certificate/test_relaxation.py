@@ -190,7 +190,7 @@ def test_of_no_eigenvalue_everything_is_discarded(side, monkeypatch):
         assert (1 - 1e-12) * least <= found.discarded <= least * (1 + 1e-12)
 
 
-@example(seed=1, size=3, k=1, error=1.0, decay=2.0, slack=1e-10)
+@example(seed=1, size=3, k=1, error=1.0, decay=2.0, slack=1e-10, shift=0.0)
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -199,12 +199,13 @@ def test_of_no_eigenvalue_everything_is_discarded(side, monkeypatch):
     error=st.sampled_from([0.0, 1e-14, 1e-9, 1e-5, 1e-2, 1.0]),
     decay=st.sampled_from([0.0, 0.01, 0.3, 2.0]),
     slack=st.sampled_from([1e-10, 1e-3, 0.5]),
+    shift=st.sampled_from([0.0, -0.1, -3.0]),
 )
-def test_what_known_vectors_prove_is_above(seed, size, k, error, decay, slack):
+def test_what_known_vectors_prove_is_above(seed, size, k, error, decay, slack, shift):
     """Whatever the vectors are, a bound that is given is true, and within the slack."""
     rng = np.random.default_rng(seed)
     k = min(k, size)
-    values = np.exp(-decay * np.arange(size)) * rng.choice([1.0, 1.0, -0.3], size)
+    values = np.exp(-decay * np.arange(size)) * rng.choice([1.0, 1.0, -0.3], size) + shift
     turn = np.linalg.qr(rng.standard_normal((size, size)))[0]
     matrix = (turn * values) @ turn.T
     matrix = 0.5 * (matrix + matrix.T)

@@ -187,3 +187,30 @@ def test_scatters_of_sparse_rows_are_those_of_dense_ones(far):
     assert thin == pytest.approx(dense, rel=1e-12 if far == 0 else 1e-8)
     same = sparse.csr_array(np.tile(X[:1] / 3, (30, 1)))
     assert scatter_of(same, w, None)(own) == 0
+
+
+@pytest.mark.parametrize("shape", [(40, 90), (160, 1100), (300, 301)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("far", [0.0, 1e5])
+def test_products_in_single_precision_bound_those_in_double(shape, weighted, far):
+    rng = np.random.default_rng(0)
+    n = shape[0]
+    X = rng.normal(size=shape) + 3.0 * rng.normal(size=(n, 1)) + far
+    weights = rng.integers(0, 4, n).astype(float) if weighted else None
+    for k in (1, 7):
+        found = top_within(X, k, weights=weights, budget=1.0)
+        close = top_of_rows(X, k, weights=weights)
+        assert not found.exact
+        assert close.exact
+        assert close.attained <= found.bound <= close.attained + 0.03 * close.total
+        assert found.total == pytest.approx(close.total, rel=1e-9)
+        assert found.discarded <= close.total - close.attained
+    # Where the clusters themselves take longer, all digits are computed.
+    assert top_within(X, 7, weights=weights, budget=1e12).exact
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-12, 1e12, 1e30])
+def test_numbers_out_of_reach_of_single_precision_are_taken_in_double(unit):
+    X = np.random.default_rng(0).normal(size=(50, 80))
+    found, same = top_within(unit * X, 3, budget=1.0), top_of_rows(X, 3)
+    assert same.attained * (1 - 1e-12) <= found.bound / unit**2 <= 1.001 * same.attained

@@ -199,6 +199,28 @@ def test_kernel_pca_of_columns_that_do_not_vary_takes_the_kernel_matrix():
     assert model.certificate_.relative < 1e-9
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "sigmoid"])
+@pytest.mark.parametrize("eigen_solver", ["auto", "arpack", "dense"])
+def test_kernel_pca_of_many_rows_is_scikit_learns_by_products_or_not(kernel, eigen_solver):
+    X = np.random.default_rng(0).normal(size=(230, 300)) * np.linspace(2, 0, 300)
+    settings = {"kernel": kernel, "eigen_solver": eigen_solver, "random_state": 0}
+    model = drop_ins.KernelPCA(4, **settings).fit(X)
+    peer = decomposition.KernelPCA(4, **settings).fit(X)
+    assert np.allclose(model.eigenvalues_, peer.eigenvalues_, rtol=1e-12)
+    assert np.allclose(model.eigenvectors_, peer.eigenvectors_, atol=1e-9)
+    assert np.allclose(model.transform(X[:9] + 1), peer.transform(X[:9] + 1), atol=1e-9)
+    assert 0 <= model.certificate_.relative < 1e-9
+
+
+def test_an_embedding_by_all_pairs_is_scikit_learns():
+    X = np.random.default_rng(0).normal(size=(150, 40))
+    for gamma in (1e-4, 0.02):  # eigenvalues but the first are below zero, or above
+        model = drop_ins.SpectralEmbedding(2, affinity="rbf", gamma=gamma, random_state=0).fit(X)
+        peer = manifold.SpectralEmbedding(2, affinity="rbf", gamma=gamma, random_state=0).fit(X)
+        assert np.allclose(model.embedding_, peer.embedding_, atol=1e-9)
+        assert model.certificate_.relative < 1e-9
+
+
 @pytest.mark.parametrize("neighbors", [None, 3, 80])
 def test_an_embedding_is_scikit_learns_with_or_without_a_factorisation(neighbors):
     X = np.random.default_rng(0).normal(size=(300, 5)) * [3, 2, 1, 1, 1]

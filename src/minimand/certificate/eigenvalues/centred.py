@@ -74,7 +74,7 @@ def row_matrix(design: Design, weights: Array, centred: bool = True) -> Scattere
     near, shift = near_zero(design)
     mean = mean_of(near, weights)
     matrix = near.row_gram(centre=mean) * np.outer(root, root)
-    removed = _misplaced(near, weights, mean)
+    removed = misplaced_by(near, weights, mean)
     if near.sparse:  # dense rows are centred before they are multiplied
         removed += float(weights.sum()) * float(mean @ mean)
     return Scattered(matrix, mean + shift, removed)
@@ -89,7 +89,7 @@ def rows_operator(design: Design, weights: Array, mean: Array) -> Operator:
     n, d = design.shape
     total = float(weights.sum())
     design, shift = near_zero(design) if mean.any() else (design, 0.0)
-    rounding = _ULPS * EPS * _misplaced(design, weights, mean)
+    rounding = _ULPS * EPS * misplaced_by(design, weights, mean)
     mean = mean - shift
     with np.errstate(over="ignore", invalid="ignore"):
         first, second = design.moments(weights)
@@ -146,7 +146,7 @@ def pairs_operator(design: Design, weights: Array, mean: Array) -> Operator:
     return Operator(product, design.shape[0], same.trace, rounding=same.rounding)
 
 
-def _misplaced(design: Design, weights: Array, mean: Array) -> float:
+def misplaced_by(design: Design, weights: Array, mean: Array) -> float:
     """The trace that counts for what centring about a rounded mean adds, in the unit of `removed`.
 
     A sum of n numbers is off by about √n ulp, so that the mean is off by δ = √n·EPS·|mean|, and

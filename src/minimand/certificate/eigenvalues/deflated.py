@@ -1,9 +1,10 @@
 """The largest eigenvalues of a matrix in memory whose eigenvectors are about known, proved.
 
-With V the vectors and Θ ⪰ 0 their Ritz values, a Cholesky factorisation of cI − A + VΘVᵀ proves
-that no eigenvalue of A exceeds c on the complement of V. That is what the bound of `certificate.
-ritz` asks for, and it takes a quarter of the operations of all eigenvalues, or less time still in
-single precision: c need not be sharp, only below the least Ritz value.
+With V the vectors and any Ω ⪰ 0, a Cholesky factorisation of cI − A + VΩVᵀ proves that no
+eigenvalue of A exceeds c on the complement of V. (Ω are the Ritz values Θ where all are positive,
+so that c is what stands in their place.) That is what the bound of `certificate.ritz` asks for, and
+it takes a quarter of the operations of all eigenvalues, or less time still in single precision: c
+need not be sharp, only below the least Ritz value.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .ritz import (
 )
 
 _BELOW = 0.02  # of the least Ritz value: how far below it the rest is tried first; safeguard
+_LOOSE = 4.0  # times what single precision loses of the least value; safeguard
 _FACTOR = 4.0  # ulp for each row that a Cholesky factorisation may lose; safeguard
 
 
@@ -42,10 +44,8 @@ def proved_top(matrix: Array, near: Array, k: int, slack: float) -> tuple[Array,
         return None
     ritz = rayleigh_ritz(basis, (basis.T @ matrix).T, basis.shape[1])
     values, residual = ritz.values[:k], ritz.residual(k)
-    if not values[-1] > 0:
-        return None
     # The basis is orthonormal but for rounding, by which Ritz values may be too low.
-    rounding = EPS * 16 * k * math.sqrt(matrix.shape[0]) * float(values[0])
+    rounding = EPS * 16 * k * math.sqrt(matrix.shape[0]) * float(np.abs(values).max())
     most = float(values.sum()) + slack - rounding
     size = float(linalg.norm(matrix, check_finite=False))
     if not is_usual(size):
@@ -64,12 +64,16 @@ def proved_top(matrix: Array, near: Array, k: int, slack: float) -> tuple[Array,
 def _levels(ritz: Ritz, k: int, slack: float) -> list[tuple[float, Any]]:
     """Numbers c to be tried, each with the precision of the test."""
     least = float(ritz.values[k - 1])
-    lower = least * (1.0 - _BELOW)
+    lower = least - _BELOW * (least if least > 0 else float(np.abs(ritz.values).max()))
     if ritz.values.size > k:
         lower = max(lower, 0.5 * (least + float(ritz.values[k])))
     # The other test allows for eigenvalues that are equal to the least one.
     above = least + 0.25 * slack / k
-    return [(lower, np.float32), (lower, np.float64), (above, np.float64)]
+    levels = [(lower, np.float32), (lower, np.float64), (above, np.float64)]
+    # Where the slack is far above the rounding of single precision, that proves it soonest.
+    lost = _FACTOR * float(np.finfo(np.float32).eps) * len(ritz.vectors) * abs(least)
+    loose = above - least > _LOOSE * lost
+    return [(above, np.float32), *levels] if loose else levels
 
 
 def _is_above(matrix: Array, ritz: Ritz, k: int, level: float, size: float, kind: Any) -> bool:
@@ -79,6 +83,8 @@ def _is_above(matrix: Array, ritz: Ritz, k: int, level: float, size: float, kind
     """
     n, unit = matrix.shape[0], float(np.finfo(kind).eps)
     values, vectors = ritz.values[:k], ritz.vectors[:, :k]
+    if not (level > 0 and values[-1] > 0):
+        values = np.maximum(values - level, 0.0) + float(np.abs(values).max())
     own = np.einsum("ij,j,ij->i", vectors, values, vectors) - matrix.diagonal()
     largest = max(level + float(own.max()), 0.0)  # on the diagonal of what is factorised
     copied = size + 2.0 * float(np.linalg.norm(values))

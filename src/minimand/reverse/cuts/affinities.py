@@ -130,8 +130,9 @@ class _Given:
         return X.tocsr() if sparse.issparse(X) else X
 
     def fitted(self, X: Any, weights: Array | None = None) -> Self:
-        """X, checked and copied."""
-        self.matrix = checked_affinity(X.copy(), "X")
+        """X, checked, and copied if it may be changed."""
+        kept = isinstance(X, np.ndarray) and not X.flags.writeable
+        self.matrix = checked_affinity(X if kept else X.copy(), "X")
         return self
 
     def times(self, X: Any, a: Array) -> tuple[Array, IntArray]:

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import blas, lapack
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..._base.eigenvalues import largest_eigenpairs
-from ..._base.typing import Array, IntArray
+from ..._base.typing import AnyArray, Array, IntArray
 from ..._base.watch import look
 
 _SMALL = 200  # side of a matrix all of whose eigenvectors are computed; safeguard: 2 ms
 _DIGITS = 1e-3  # accuracy of a start's eigenvectors; measured: more digits do not change the cut
 _ROUNDS = 20  # restarts of Lanczos' method; safeguard: the alternation repairs what is missing
+_FIRST = 4  # restarts before an inverse is tried; measured: kernels whose eigenvalues are apart
+_FACTORED = 2000  # rows of a matrix that is factorised; safeguard: some hundredths of a second
+_ALIKE = 10 * _DIGITS  # of the largest, to which others are too close for products; safeguard
+_NEAR = 1e-8  # of the largest eigenvalue, above which the inverse stands; safeguard: half of digits
+_BLOCK = 1 << 16  # numbers of a temporary, half a megabyte; safeguard: it stays in a cache
+_USUAL = 1e10  # and its inverse: range of the largest entry in single precision; safeguard
+_FLUSH = 1e-8  # numbers 2⁻⁵³ below are zero, for those below 1e-38 are slow; safeguard
+
+
+Products = tuple[Callable[[AnyArray], AnyArray], float, Any]
+
+
+class Inverse(NamedTuple):
+    """(aI − A)⁻¹."""
+
+    times: Callable[[Array], Array]
+    shift: float  # a
 
 
 class Pairs(ABC):
@@ -47,15 +66,6 @@ class Pairs(ABC):
         out, and ``count`` others are found, the largest first. None of these is exact: what they
         are used for must hold for any vectors.
         """
-
-        def product(x: Array) -> Array:
-            look()
-            x = x.reshape(self.n, -1)
-            found = scale[:, None] * self.times(scale[:, None] * x)
-            if known.shape[1]:
-                found -= 2.0 * (known @ (known.T @ x)) * size
-            return found
-
         size = 1.0
         if known.shape[1]:
             first = known[:, 0]
@@ -63,17 +73,54 @@ class Pairs(ABC):
         count = min(count, self.n - known.shape[1])
         if count < 1:
             return np.empty(0), np.empty((self.n, 0))
-        if self.n <= max(_SMALL, 4 * count):
+        few = self.n <= max(_SMALL, 4 * count)
+        times, unit, kind = self._exact(scale) if few else self.scaled(scale)
+        known = known.astype(kind)
+
+        def product(x: AnyArray) -> AnyArray:
+            look()
+            found = times(x)
+            if known.shape[1]:
+                found -= (2.0 * size / unit) * (known @ (known.T @ x))
+            return found
+
+        if few:
             whole = product(np.eye(self.n))
             values, vectors = largest_eigenpairs(0.5 * (whole + whole.T), count)
         else:
-            values, vectors = _lanczos(LinearOperator((self.n, self.n), product), count, rng)
+            inner = self.n <= _FACTORED and known.shape[1] > 0
+            operator = LinearOperator((self.n, self.n), product, dtype=kind)
+            values, vectors = _lanczos(operator, count, rng, _FIRST if inner else _ROUNDS)
+            values = unit * values
+            found = values.size == count and values.min() < (1.0 - _ALIKE) * size
+            inverse = self.inverse(scale, size) if inner and not found else None
+            if inverse is not None:
+                values, vectors = _by_inverse(inverse, known, count, rng)
+            values, vectors = _completed(values, vectors, count, rng)
         order = np.argsort(-values)
         return values[order], np.ascontiguousarray(vectors[:, order])
 
+    def scaled(self, scale: Array) -> Products:
+        """About the products with diag(scale) K diag(scale) / unit, the unit, their precision."""
+        return self._exact(scale)
 
-def _lanczos(operator: Any, count: int, rng: Any) -> tuple[Array, Array]:
-    """The eigenvectors that Lanczos' method has found by then, whether or not it is done."""
+    def inverse(self, scale: Array, most: float) -> Inverse | None:
+        """That of aI − diag(scale) K diag(scale), a just above the largest eigenvalue ``most``.
+
+        None if it takes longer than a search by products does.
+        """
+        return None
+
+    def _exact(self, scale: Array) -> Products:
+        def times(x: AnyArray) -> AnyArray:
+            side = scale if x.ndim == 1 else scale[:, None]
+            return side * self.times(side * x)
+
+        return times, 1.0, np.float64
+
+
+def _lanczos(operator: Any, count: int, rng: Any, rounds: int) -> tuple[Array, Array]:
+    """Those of the eigenvectors that Lanczos' method has found by then."""
     from scipy.sparse.linalg import ArpackNoConvergence
 
     n = operator.shape[0]
@@ -85,15 +132,36 @@ def _lanczos(operator: Any, count: int, rng: Any) -> tuple[Array, Array]:
             which="LA",
             tol=_DIGITS,
             ncv=width,
-            maxiter=_ROUNDS,
-            v0=rng.standard_normal(n),
+            maxiter=rounds,
+            v0=rng.standard_normal(n).astype(operator.dtype),
         )
     except ArpackNoConvergence as partial:
         found = partial.eigenvalues, partial.eigenvectors
-    values, vectors = np.asarray(found[0]), np.asarray(found[1])
+    return np.asarray(found[0], dtype=float), np.asarray(found[1], dtype=float)
+
+
+def _by_inverse(inverse: Inverse, known: Array, count: int, rng: Any) -> tuple[Array, Array]:
+    """The same by the inverse of aI − A, whose eigenvalues are far apart where those of A are not.
+
+    ``known`` are projected off.
+    """
+
+    def product(x: Array) -> Array:
+        look()
+        x = inverse.times(x.ravel() - known @ (known.T @ x.ravel()))
+        return x - known @ (known.T @ x)
+
+    n = known.shape[0]
+    operator = LinearOperator((n, n), product, dtype=np.float64)
+    values, vectors = _lanczos(operator, count, rng, _ROUNDS)
+    return inverse.shift - 1.0 / values, vectors
+
+
+def _completed(values: Array, vectors: Array, count: int, rng: Any) -> tuple[Array, Array]:
+    """As many as asked for: arbitrary directions take the place of those that are missing."""
     missing = count - values.size
-    if missing:  # arbitrary directions take the place of those that are missing
-        more = rng.standard_normal((n, missing))
+    if missing:
+        more = rng.standard_normal((vectors.shape[0], missing))
         more -= vectors @ (vectors.T @ more)
         vectors = np.column_stack([vectors, np.linalg.qr(more)[0]])
         values = np.append(values, np.full(missing, values.min(initial=0.0)))
@@ -115,6 +183,64 @@ class DensePairs(Pairs):
     def from_rows(self, rows: IntArray, a: Array) -> Array:
         """K[rows]ᵀ a."""
         return np.asarray(self.values[rows].T @ a)
+
+    def scaled(self, scale: Array) -> Products:
+        """In single precision from one triangle: a quarter of the memory is read."""
+        lower, unit = _in_single(self.values, scale)
+
+        def times(x: AnyArray) -> AnyArray:
+            if x.ndim == 2 and x.shape[1] > 1:
+                return np.asarray(blas.ssymm(1.0, lower.T, x))
+            return np.asarray(blas.ssymv(1.0, lower.T, x.ravel())).reshape(x.shape)
+
+        return times, unit, np.float32
+
+    def inverse(self, scale: Array, most: float) -> Inverse | None:
+        """By a Cholesky factorisation; None if an eigenvalue is above ``most`` after all."""
+        shift = (1.0 + _NEAR) * most
+        rest = np.empty((self.n, self.n))
+        for rows, block in _scaled_rows(self.values, scale):
+            np.negative(block, out=rest[rows, : rows.stop])
+        rest[np.diag_indices(self.n)] += shift
+        factor, failed = lapack.dpotrf(rest.T, lower=False, overwrite_a=True, clean=False)
+        if failed:
+            return None
+
+        def times(x: Array) -> Array:
+            x = blas.dtrsv(factor, x, lower=False, trans=1)
+            return np.asarray(blas.dtrsv(factor, x, lower=False, overwrite_x=True))
+
+        return Inverse(times, shift)
+
+
+def _scaled_rows(values: Array, scale: Array) -> Iterator[tuple[slice, Array]]:
+    """The lower triangle of diag(scale) K diag(scale), some rows at a time."""
+    n, start = len(scale), 0
+    while start < n:
+        rows = slice(start, min(n, start + max(1, _BLOCK // n)))
+        block = values[rows, : rows.stop] * scale[: rows.stop]
+        block *= scale[rows, None]
+        yield rows, block
+        start = rows.stop
+
+
+def _in_single(values: Array, scale: Array) -> tuple[AnyArray, float]:
+    """The lower triangle of diag(scale) K diag(scale), in a unit that single precision can hold."""
+    n, unit = len(scale), 1.0
+    found = np.empty((n, n), dtype=np.float32)
+    for _ in range(2):
+        most = 0.0
+        for rows, block in _scaled_rows(values, scale):
+            block /= unit
+            most = max(most, float(block.max()), -float(block.min()))
+            block += _FLUSH
+            block -= _FLUSH
+            with np.errstate(over="ignore"):
+                found[rows, : rows.stop] = block
+        if most == 0 or 1.0 / _USUAL < most < _USUAL:
+            break
+        unit *= most
+    return found, unit
 
 
 class SparsePairs(Pairs):

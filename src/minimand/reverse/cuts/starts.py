@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ..._base.typing import Array, IntArray
 from ..._base.watch import StoppedError, watching
-from .alternation import Task, clusters_of, seeded, settled
+from .alternation import Task, clusters_of, in_order, seeded, settled
 from .coarsening import LARGE, Level, levels_of
 from .pairs import FactorPairs, SparsePairs
 
@@ -128,6 +128,14 @@ def _graph_task(matrix: Any, volumes: Array, k: int) -> Task:
     return Task(SparsePairs(matrix), np.ones(volumes.size), volumes, k, float(k))
 
 
+def _best(task: Task, tries: list[IntArray]) -> IntArray:
+    """The best of some clusterings, of which equal ones are looked at once."""
+    different = list({in_order(task, labels).tobytes(): labels for labels in tries}.values())
+    if len(different) == 1:
+        return different[0]
+    return min(different, key=lambda labels: clusters_of(task, labels).value)
+
+
 def spectral_starts(task: Task, rng: Any, *, normalised: bool) -> Iterator[IntArray]:
     """Labels by k-means in the eigenvectors: the best of some tries, then one try each.
 
@@ -151,6 +159,6 @@ def spectral_starts(task: Task, rng: Any, *, normalised: bool) -> Iterator[IntAr
     points = vectors * np.sqrt(np.maximum(values, 0.0))
     few = Task(FactorPairs(points), task.weights, task.weights, task.n_clusters)
     tries = [settled(few, seeded(few, rng), _STEPS) for _ in range(_TRIES)]
-    yield min(tries, key=lambda found: clusters_of(task, found.labels).value).labels
+    yield _best(task, [found.labels for found in tries])
     while True:
         yield settled(few, seeded(few, rng), _STEPS).labels

@@ -23,8 +23,8 @@ _WORK = 5.0  # passes over rows and clusters that divisions are taken to cost; s
 
 
 def budget_of(X: Any, k: int) -> float:
-    """Multiply-adds that the bound of sparse rows may cost beside divisions into k clusters."""
-    return _WORK * k * float(X.nnz) if sparse.issparse(X) else math.inf
+    """Multiply-adds that the bound of rows may cost beside divisions into k clusters."""
+    return _WORK * k * float(X.nnz if sparse.issparse(X) else X.size)
 
 
 def of_labels(
@@ -38,7 +38,7 @@ def of_labels(
 ) -> Certificate:
     """Of the sum of squares within clusters, of the rows or of the features of a bound kernel.
 
-    ``budget``: multiply-adds for the bound of sparse rows (`certificate.eigenvalues.rough`).
+    ``budget``: multiply-adds for the bound of rows (`certificate.eigenvalues.rough`).
     """
     s = row_weights(sample_weight, labels.size)
     scatter = scatter_of(X, s, kernel)

@@ -54,7 +54,7 @@ def _discarded(X: Any, weights: Array | None, k: int, passes: float) -> Lower:
     """The sum of all eigenvalues of the scatter matrix but the k − 1 largest."""
     # k-means++ compares 2 + ln k rows with all others for every centre.
     all_passes = passes + 2.0 + math.log(k)
-    budget = all_passes * k * X.nnz if sparse.issparse(X) else math.inf
+    budget = all_passes * k * float(X.nnz if sparse.issparse(X) else X.size)
     found = top_within(X, k - 1, weights=weights, budget=budget)
     return Lower(found.discarded, found.rounding, found.certain)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn import cluster
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -24,7 +25,7 @@ from ...reverse.kmeans.certified import certified
 from ...reverse.kmeans.distances import Euclidean
 from ...reverse.kmeans.lloyd import Lloyd, Null
 from ...reverse.kmeans.rows import Rows
-from ...reverse.kmeans.seeding import start_of
+from ...reverse.kmeans.seeding import plus_plus_rows, start_of
 from ...reverse.kmeans.starts import best_of_starts
 from ...solvers.history import History
 from ..base import DropIn
@@ -184,6 +185,31 @@ max_no_improvement, init_size, n_init, reassignment_ratio
         passes = 1.0 + self.n_steps_ * self._batch_size / rows.shape[0]
         self.certificate_ = certified(course, rows, self.labels_, centers, primal, scale, passes)
         return self
+
+    def _init_centroids(
+        self,
+        X: Any,
+        x_squared_norms: Array,
+        init: Any,
+        random_state: Any,
+        sample_weight: Array,
+        init_size: int | None = None,
+        n_centroids: int | None = None,
+    ) -> AnyArray:
+        """Centres to begin with; those of k-means++ by the compiled search, by the same draws."""
+        k = self.n_clusters if n_centroids is None else n_centroids
+        if not isinstance(init, str) or init != "k-means++":
+            found = super()._init_centroids(
+                X, x_squared_norms, init, random_state, sample_weight, init_size, k
+            )
+            return np.asarray(found)
+        if init_size is not None and init_size < X.shape[0]:
+            some = random_state.randint(0, X.shape[0], init_size)
+            X, sample_weight = X[some], sample_weight[some]
+        weights = None if (sample_weight == 1).all() else sample_weight.astype(float)
+        rows = Rows.of(X, weights, Euclidean())
+        chosen = X[plus_plus_rows(rows, k, random_state)]
+        return np.asarray(chosen.toarray() if sparse.issparse(chosen) else chosen)
 
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
         """One step on a batch; the rows before it are gone, so that there is no certificate."""

@@ -18,6 +18,7 @@ from ...reverse.cuts.normalized_cut import NormalizedCut
 from ...solvers.history import History
 
 _EDGE = 1e10 * FAINT  # of the largest affinity; safeguard: above what `NormalizedCut` refuses
+_BAND = 32  # rows of a temporary, which stays in a cache; safeguard
 
 
 class SpectralClustering(cluster.SpectralClustering):
@@ -111,8 +112,11 @@ def _without_loops(matrix: Any) -> Any:
         return found
     found = np.array(matrix, dtype=np.float64)
     np.fill_diagonal(found, 0.0)
-    most = np.abs(found).max(initial=0.0)
-    found[np.abs(found) < _EDGE * most] = 0.0
+    most = max(float(found.max(initial=0.0)), -float(found.min(initial=0.0)))
+    for start in range(0, len(found), _BAND):
+        rows = found[start : start + _BAND]
+        rows[np.abs(rows) < _EDGE * most] = 0.0
     alone = np.flatnonzero(~found.any(axis=1))
     found[alone, alone] = most or 1.0
+    found.setflags(write=False)
     return found
