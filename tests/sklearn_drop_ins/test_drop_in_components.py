@@ -113,6 +113,20 @@ def test_randomised_svd_of_large_data_keeps_no_less_and_its_bound_holds(name, k)
     assert exact.primal == pytest.approx(best, abs=1e-6 * whole)
 
 
+@pytest.mark.parametrize("unit", [1e-145, 1e-100, 1e-60, 1.0, 1e60, 1e145])
+@pytest.mark.parametrize("turned", [False, True])
+def test_randomised_svd_in_any_unit(unit, turned):
+    """A space that is invariant has polynomials of all degrees, so that its bound is closed."""
+    rng = np.random.default_rng(0)
+    X = _LARGE["low rank"] + rng.normal(size=(700, 1)) @ rng.normal(size=(1, 800))
+    X = X.T if turned else X
+    best = 0.5 * np.sum(np.linalg.svd(X, compute_uv=False)[2:] ** 2) / len(X)
+    for rows in (X, X.astype(np.float32)) if unit == 1 else (X,):
+        found = drop_ins.TruncatedSVD(2, random_state=0).fit(rows * unit).certificate_
+        assert found.primal / unit / unit == pytest.approx(best, rel=1e-6)
+        assert found.relative < 1e-6
+
+
 def test_incremental_pca_says_what_truncation_costs():
     model = drop_ins.IncrementalPCA(4, batch_size=50).fit(DIGITS)
     peer = decomposition.IncrementalPCA(4, batch_size=50).fit(DIGITS)
