@@ -127,6 +127,25 @@ def test_randomised_svd_in_any_unit(unit, turned):
         assert found.relative < 1e-6
 
 
+@pytest.mark.parametrize("shape", [(31, 28), (25, 38), (36, 37), (90, 90)])
+def test_kernel_pca_has_as_many_components_as_were_asked_for(shape):
+    """LAPACK finds fewer of some spectra of equal eigenvalues, and does not say so."""
+    n, d = shape
+    for seed in range(40):
+        X = np.zeros(shape)
+        turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(min(shape),) * 2))[0]
+        X[: min(n, d), : min(n, d)] = turn
+        model = drop_ins.KernelPCA(4).fit(X)
+        np.testing.assert_allclose(model.eigenvalues_, np.ones(4), atol=1e-12)
+        np.testing.assert_allclose(
+            model.eigenvectors_.T @ model.eigenvectors_, np.eye(4), atol=1e-9
+        )
+        values = np.linalg.eigvalsh((X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T)
+        assert model.certificate_.dual == pytest.approx(0.5 / n * values[:-4].sum())
+        assert model.certificate_.relative < 1e-9
+        assert model.transform(X).shape == (n, 4)
+
+
 def test_incremental_pca_says_what_truncation_costs():
     model = drop_ins.IncrementalPCA(4, batch_size=50).fit(DIGITS)
     peer = decomposition.IncrementalPCA(4, batch_size=50).fit(DIGITS)

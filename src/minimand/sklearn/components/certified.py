@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import _deterministic_vector_sign_flip, svd_flip
 from sklearn.utils.validation import validate_data
 
+from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
 from ..._base.typing import Array, ArrayLike
 from ...certificate import Certificate, bounded
@@ -171,6 +172,7 @@ class KernelPCA(decomposition.KernelPCA):
             K = super()._get_kernel(K.rows)
         centred = super()._fit_transform_in_place(K)
         matrix = np.asarray(K if centred is None else centred, dtype=float)
+        self._complete(matrix)
         vectors = np.asarray(self.eigenvectors_, dtype=float)
         k, total = vectors.shape[1], float(np.trace(matrix))
         if k == 0:
@@ -186,6 +188,16 @@ class KernelPCA(decomposition.KernelPCA):
         rounding = top.rounding + _ULPS * EPS * len(matrix) * (k + 1) * largest
         self._certify(total, kept, bound, rounding, certain=top.certain)
         return centred
+
+    def _complete(self, matrix: Array) -> None:
+        """Find eigenvectors that LAPACK has left out in silence: many eigenvalues are equal."""
+        if self.n_components is None or self.remove_zero_eig:
+            return  # all are found in another way, or those of zero are left out
+        count = min(int(self.n_components), len(matrix))
+        if self.eigenvectors_.shape[1] < count:
+            values, vectors = largest_eigenpairs(matrix, count)
+            self.eigenvalues_ = np.maximum(values[::-1], 0.0)
+            self.eigenvectors_ = svd_flip(vectors[:, ::-1], None)[0]
 
     def _take(self, found: LinearFound) -> None:
         self.eigenvalues_, self.eigenvectors_ = found.values, svd_flip(found.vectors, None)[0]
