@@ -71,7 +71,9 @@ def check_weighted_squares(X: Any, weights: Any) -> None:
 
 def with_finite_values(values: Any, kernel: Any) -> Any:
     """Values of a kernel; refused if some, or their sum, are not finite."""
-    if not np.isfinite(float(np.sum(values))):  # one number: no copy of a large matrix
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(np.sum(values))  # one number: no copy of a large matrix
+    if not np.isfinite(total):
         raise ValueError(
             f"{kernel!r} has values on these rows that overflow: divide X by a number of the size "
             "of its entries."

@@ -189,7 +189,7 @@ class KernelPCA(decomposition.KernelPCA):
         self._certify(total, kept, bound, rounding, certain=top.certain)
         return centred
 
-    def _complete(self, matrix: Array) -> None:
+    def _complete(self: Any, matrix: Array) -> None:
         """Find eigenvectors that LAPACK has left out in silence: many eigenvalues are equal."""
         if self.n_components is None or self.remove_zero_eig:
             return  # all are found in another way, or those of zero are left out
