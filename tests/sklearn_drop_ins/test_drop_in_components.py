@@ -263,3 +263,35 @@ def test_sklearn(estimator, check):
 @parametrize_with_checks(_OTHERS)
 def test_sklearn_on_all_others(estimator, check):
     check(estimator)
+
+
+def test_affinities_that_are_not_symmetric_are_judged_as_they_are_embedded():
+    """scikit-learn embeds the mean of both directions."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A = rng.random((30, 30)) * (rng.random((30, 30)) < 0.5) + np.eye(30)
+        mean = 0.5 * (A + A.T) - np.diag(np.diag(A))
+        root = np.sqrt(mean.sum(axis=0))
+        best = 3 - np.linalg.eigvalsh(mean / np.outer(root, root))[-3:].sum()
+        for given in (A, sparse.csr_array(A)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that it is not symmetric
+                model = drop_ins.SpectralEmbedding(2, affinity="precomputed", random_state=0)
+                found = model.fit(given).certificate_
+            assert found.primal == pytest.approx(best, rel=1e-6)
+            assert found.dual == pytest.approx(best)
+
+
+def test_more_components_than_a_sparse_graph_has():
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    model = drop_ins.SpectralEmbedding(9, affinity="nearest_neighbors", n_neighbors=4)
+    with pytest.raises(ValueError, match=r"^n_components=9 must be below n_samples − 1 = 9"):
+        model.fit(X)
+
+
+@pytest.mark.parametrize("kind", [drop_ins.IncrementalPCA, drop_ins.PCA, drop_ins.TruncatedSVD])
+def test_infinite_entries_are_not_large_numbers(kind):
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    X[4, 1] = -np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        kind(2).fit(X)

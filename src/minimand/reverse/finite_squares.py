@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -88,13 +89,14 @@ def is_of_usual_size(X: Any) -> bool:
 
 
 def _largest(X: Any) -> float:
-    """The size of the largest entry; 0 where it is not known."""
+    """The size of the largest entry; 0 where it is not known, or no number: others refuse that."""
     if sparse.issparse(X) and X.format in ("dok", "lil"):  # which have no array of their numbers
         X = X.tocsr()
     values = X.data if sparse.issparse(X) else X
     if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind != "f":
         return 0.0
-    return max(float(values.max()), -float(values.min()))
+    largest = max(float(values.max()), -float(values.min()))
+    return largest if math.isfinite(largest) else 0.0
 
 
 def _bytes(X: Any) -> int:

@@ -258,6 +258,8 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
         rng = check_random_state(self.random_state)
         whole = self._get_affinity_matrix(X)
         affinity = _without_diagonal(whole)
+        if self.affinity not in _SYMMETRIC:  # scikit-learn makes it so
+            affinity = 0.5 * (affinity + affinity.T)
         degrees = np.asarray(affinity.sum(axis=1), dtype=float).ravel()
         usable = bool((degrees > 0).all()) and float(affinity.min()) >= 0
         k, near = self.n_components, None
@@ -267,13 +269,18 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
             rows = (near[:, : k + 1] / np.sqrt(degrees)[:, None]).T
             self.embedding_ = _deterministic_vector_sign_flip(rows)[1:].T
         else:
-            self.embedding_ = manifold.spectral_embedding(
-                whole,
-                n_components=k,
-                eigen_solver=self.eigen_solver,
-                eigen_tol=self.eigen_tol,
-                random_state=rng,
-            )
+            how = {"eigen_solver": self.eigen_solver, "eigen_tol": self.eigen_tol}
+            try:
+                self.embedding_ = manifold.spectral_embedding(
+                    whole, n_components=k, random_state=rng, **how
+                )
+            except TypeError as error:
+                if k < X.shape[0] - 1:
+                    raise
+                raise ValueError(
+                    f"n_components={k} must be below n_samples − 1 = {X.shape[0] - 1} for sparse "
+                    "affinities: ask for fewer components, or give more data."
+                ) from error
         self.certificate_ = self._judged(affinity, degrees, usable, near)
         return self
 
