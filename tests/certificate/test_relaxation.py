@@ -231,3 +231,15 @@ def test_eigenvectors_prove_themselves_and_others_are_not_believed(values, k):
     assert found.bound - eigenvalues[-k:].sum() <= 2e-10 * values.sum()
     others = top_of_kernel(matrix, k, start=vectors[:, :k])
     assert others.bound >= eigenvalues[-k:].sum()
+
+
+@pytest.mark.parametrize("size", [1e-90, 1e-44, 1e-39, 1.0, 3e38, 1e39, 1e90])
+@pytest.mark.parametrize("values", SPECTRA[1:-1])
+def test_vectors_that_are_not_the_largest_are_not_believed_in_any_unit(values, size):
+    """Numbers beyond the range of single precision become 0 or infinite there."""
+    matrix = _matrix(values, np.random.default_rng(1)) * size
+    vectors = np.linalg.eigh(matrix)[1]
+    for near in (vectors[:, -3:-1], np.random.default_rng(0).standard_normal((60, 4))):
+        found = proved_top(matrix, near, 2, size)
+        assert found is None or found[1] >= np.sort(values)[-2:].sum() * size * (1 - 1e-12)
+    assert proved_top(matrix, vectors[:, -2:], 2, 1e-6 * size * values.sum()) is not None

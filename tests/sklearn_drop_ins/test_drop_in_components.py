@@ -113,6 +113,39 @@ def test_randomised_svd_of_large_data_keeps_no_less_and_its_bound_holds(name, k)
     assert exact.primal == pytest.approx(best, abs=1e-6 * whole)
 
 
+@pytest.mark.parametrize("unit", [1e-145, 1e-100, 1e-60, 1.0, 1e60, 1e145])
+@pytest.mark.parametrize("turned", [False, True])
+def test_randomised_svd_in_any_unit(unit, turned):
+    """A space that is invariant has polynomials of all degrees, so that its bound is closed."""
+    rng = np.random.default_rng(0)
+    X = _LARGE["low rank"] + rng.normal(size=(700, 1)) @ rng.normal(size=(1, 800))
+    X = X.T if turned else X
+    best = 0.5 * np.sum(np.linalg.svd(X, compute_uv=False)[2:] ** 2) / len(X)
+    for rows in (X, X.astype(np.float32)) if unit == 1 else (X,):
+        found = drop_ins.TruncatedSVD(2, random_state=0).fit(rows * unit).certificate_
+        assert found.primal / unit / unit == pytest.approx(best, rel=1e-6)
+        assert found.relative < 1e-6
+
+
+@pytest.mark.parametrize("shape", [(31, 28), (25, 38), (36, 37), (90, 90)])
+def test_kernel_pca_has_as_many_components_as_were_asked_for(shape):
+    """LAPACK finds fewer of some spectra of equal eigenvalues, and does not say so."""
+    n, d = shape
+    for seed in range(40):
+        X = np.zeros(shape)
+        turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(min(shape),) * 2))[0]
+        X[: min(n, d), : min(n, d)] = turn
+        model = drop_ins.KernelPCA(4).fit(X)
+        np.testing.assert_allclose(model.eigenvalues_, np.ones(4), atol=1e-12)
+        np.testing.assert_allclose(
+            model.eigenvectors_.T @ model.eigenvectors_, np.eye(4), atol=1e-9
+        )
+        values = np.linalg.eigvalsh((X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T)
+        assert model.certificate_.dual == pytest.approx(0.5 / n * values[:-4].sum())
+        assert model.certificate_.relative < 1e-9
+        assert model.transform(X).shape == (n, 4)
+
+
 def test_incremental_pca_says_what_truncation_costs():
     model = drop_ins.IncrementalPCA(4, batch_size=50).fit(DIGITS)
     peer = decomposition.IncrementalPCA(4, batch_size=50).fit(DIGITS)
@@ -252,3 +285,35 @@ def test_sklearn(estimator, check):
 @parametrize_with_checks(_OTHERS)
 def test_sklearn_on_all_others(estimator, check):
     check(estimator)
+
+
+def test_affinities_that_are_not_symmetric_are_judged_as_they_are_embedded():
+    """scikit-learn embeds the mean of both directions."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A = rng.random((30, 30)) * (rng.random((30, 30)) < 0.5) + np.eye(30)
+        mean = 0.5 * (A + A.T) - np.diag(np.diag(A))
+        root = np.sqrt(mean.sum(axis=0))
+        best = 3 - np.linalg.eigvalsh(mean / np.outer(root, root))[-3:].sum()
+        for given in (A, sparse.csr_array(A)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that it is not symmetric
+                model = drop_ins.SpectralEmbedding(2, affinity="precomputed", random_state=0)
+                found = model.fit(given).certificate_
+            assert found.primal == pytest.approx(best, rel=1e-6)
+            assert found.dual == pytest.approx(best)
+
+
+def test_more_components_than_a_sparse_graph_has():
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    model = drop_ins.SpectralEmbedding(9, affinity="nearest_neighbors", n_neighbors=4)
+    with pytest.raises(ValueError, match=r"^n_components=9 must be below n_samples − 1 = 9"):
+        model.fit(X)
+
+
+@pytest.mark.parametrize("kind", [drop_ins.IncrementalPCA, drop_ins.PCA, drop_ins.TruncatedSVD])
+def test_infinite_entries_are_not_large_numbers(kind):
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    X[4, 1] = -np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        kind(2).fit(X)

@@ -292,6 +292,8 @@ def test_weights_of_distances_that_nearly_vanish():
     found = inverse_distances(d)
     np.testing.assert_array_equal(found[:2], [[1, 1, 0], [0.5, 0.25, 0.125]])
     np.testing.assert_allclose(found[2], [1.0, 0.25, 0.0], rtol=1e-3, atol=1e-300)
+    missing = inverse_distances(np.array([[np.nan, np.nan], [0.0, np.nan], [2.0, np.nan]]))
+    np.testing.assert_array_equal(missing, [[np.nan, np.nan], [1, 0], [0.5, np.nan]])
 
 
 @parametrize_with_checks([KNeighborsClassifier(3)])

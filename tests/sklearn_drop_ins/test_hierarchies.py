@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn import cluster
 from sklearn.datasets import load_iris
@@ -61,3 +62,20 @@ def test_sklearn_checks_of_hierarchies(estimator, check):
     if "sample_weight_equivalence" in str(check.func.__name__):
         pytest.skip("scikit-learn's own class starts at random rows too")
     check(estimator)
+
+
+def test_more_clusters_than_different_rows_are_refused_in_a_sentence():
+    """scikit-learn runs out of rows to divide for some of the seeds, and asks for a population."""
+    said = set()
+    for seed in range(60):
+        rng = np.random.RandomState(seed)
+        X = rng.randn(2, 2)[rng.randint(0, 2, 5)]
+        for rows in (X, sparse.csr_matrix(X)):
+            try:
+                BisectingKMeans(3, random_state=seed).fit(rows)
+            except ValueError as error:
+                said.add(str(error)[:60])
+    assert said <= {
+        f"n_clusters=3 is more than the {m} different rows of X: pass a smal"[:60] for m in (1, 2)
+    }
+    assert said

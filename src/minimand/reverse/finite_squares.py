@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,9 @@ def check_weighted_squares(X: Any, weights: Any) -> None:
 
 def with_finite_values(values: Any, kernel: Any) -> Any:
     """Values of a kernel; refused if some, or their sum, are not finite."""
-    if not np.isfinite(float(np.sum(values))):  # one number: no copy of a large matrix
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(np.sum(values))  # one number: no copy of a large matrix
+    if not np.isfinite(total):
         raise ValueError(
             f"{kernel!r} has values on these rows that overflow: divide X by a number of the size "
             "of its entries."
@@ -86,13 +89,14 @@ def is_of_usual_size(X: Any) -> bool:
 
 
 def _largest(X: Any) -> float:
-    """The size of the largest entry; 0 where it is not known."""
+    """The size of the largest entry; 0 where it is not known, or no number: others refuse that."""
     if sparse.issparse(X) and X.format in ("dok", "lil"):  # which have no array of their numbers
         X = X.tocsr()
     values = X.data if sparse.issparse(X) else X
     if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind != "f":
         return 0.0
-    return max(float(values.max()), -float(values.min()))
+    largest = max(float(values.max()), -float(values.min()))
+    return largest if math.isfinite(largest) else 0.0
 
 
 def _bytes(X: Any) -> int:

@@ -95,12 +95,15 @@ def far_middle(search: Any) -> Array | None:
 
 
 def inverse_distances(distances: Array) -> Array:
-    """1/d by row; rows at distance 0 count alone. In another unit where 1/d would overflow."""
+    """1/d by row; rows at distance 0 count alone. In another unit where 1/d would overflow.
+
+    A distance that is NaN, of rows with missing values, has the weight NaN.
+    """
     nearest = distances[:, :1]
     unit = np.where(nearest < np.finfo(float).tiny, nearest, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = unit / distances
-    return np.where(nearest > 0, found, distances == 0)
+    return np.where(nearest == 0, distances == 0, found)
 
 
 def _without_own(rows: slice, block: Array) -> Array:

@@ -105,3 +105,15 @@ def test_one_cluster_of_equal_rows_costs_nothing(value):
     X = np.full((77, 3), value)
     proof = mm.certify(mm.KMeans(1).fit(X), X, thorough=True)
     assert proof.dual <= proof.rounding
+
+
+@pytest.mark.parametrize("method", ["auto", "gram", "krylov", "svd"])
+def test_the_mean_that_is_kept_counts_and_not_the_one_before_rounding(method):
+    """The columns' means need more digits than single precision has: x̂ is off by what is lost."""
+    X = (np.random.default_rng(0).normal(size=(44, 32)) + 1e6).astype(np.float32)
+    model = mm.PCA(30, method=method, random_state=0).fit(X)
+    centred = X - model.mean_.astype(float)
+    turn = model.components_.astype(float)
+    lost = 0.5 * np.mean(np.sum((centred - centred @ turn.T @ turn) ** 2, axis=1))
+    assert model.certificate_.primal == pytest.approx(lost, rel=1e-5)
+    assert mm.certify(model, X).primal == pytest.approx(lost, rel=1e-5)

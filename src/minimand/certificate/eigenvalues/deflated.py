@@ -29,6 +29,8 @@ from .ritz import (
 
 _BELOW = 0.02  # of the least Ritz value: how far below it the rest is tried first; safeguard
 _LOOSE = 4.0  # times what single precision loses of the least value; safeguard
+_SINGLE = 1e-20, 1e20  # sizes of matrices that single precision holds: beyond, their entries, or
+# the products of a factorisation, underflow or overflow; safeguard
 _FACTOR = 4.0  # ulp for each row that a Cholesky factorisation may lose; safeguard
 
 
@@ -54,14 +56,14 @@ def proved_top(matrix: Array, near: Array, k: int, slack: float) -> tuple[Array,
     bound = sum_above(values, residual, largest_on_complement(operator, ritz, k))
     if bound <= most:
         return values, bound + rounding
-    for level, kind in _levels(ritz, k, slack):
+    for level, kind in _levels(ritz, k, slack, size):
         bound = sum_above(values, residual, level)
         if bound <= most and _is_above(matrix, ritz, k, level, size, kind):
             return values, bound + rounding
     return None
 
 
-def _levels(ritz: Ritz, k: int, slack: float) -> list[tuple[float, Any]]:
+def _levels(ritz: Ritz, k: int, slack: float, size: float) -> list[tuple[float, Any]]:
     """Numbers c to be tried, each with the precision of the test."""
     least = float(ritz.values[k - 1])
     lower = least - _BELOW * (least if least > 0 else float(np.abs(ritz.values).max()))
@@ -69,7 +71,10 @@ def _levels(ritz: Ritz, k: int, slack: float) -> list[tuple[float, Any]]:
         lower = max(lower, 0.5 * (least + float(ritz.values[k])))
     # The other test allows for eigenvalues that are equal to the least one.
     above = least + 0.25 * slack / k
-    levels = [(lower, np.float32), (lower, np.float64), (above, np.float64)]
+    levels = [(lower, np.float64), (above, np.float64)]
+    if not _SINGLE[0] <= size <= _SINGLE[1]:
+        return levels
+    levels = [(lower, np.float32), *levels]
     # Where the slack is far above the rounding of single precision, that proves it soonest.
     lost = _FACTOR * float(np.finfo(np.float32).eps) * len(ritz.vectors) * abs(least)
     loose = above - least > _LOOSE * lost

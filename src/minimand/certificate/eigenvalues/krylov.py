@@ -19,6 +19,7 @@ _EXTRA = 8  # columns of a block beyond those wanted; safeguard: eigenvalues tha
 _BLOCKS = 8  # blocks of a basis before it is restarted; safeguard: memory
 _STAY = 3  # one column in so many stays in a narrow space; measured: a fifth less (flat spectra)
 NARROW = 4  # columns of a narrow block; safeguard: an eigenvalue may have that many eigenvectors
+_ANY = 2000  # for the degree in an invariant space, which has every one; safeguard: rounding grows
 _WIDER = 4  # times the pairs of a step, for a proof at most; safeguard: they are projected off
 
 
@@ -59,7 +60,7 @@ class Krylov:
         self._room = min(size, max(_BLOCKS * kept, 2 * kept))
         self._stays = kept if width is None else max(kept, self._room // _STAY)
         self._start = self._random() if start is None else start
-        self._used = 0
+        self._used, self._invariant = 0, False
 
     def __iter__(self) -> Iterator[Ritz]:
         block, new = self._begun(), 0
@@ -88,7 +89,10 @@ class Krylov:
         return rayleigh_ritz(self._basis[:, :m], self._images[:, :m], most, self._square[:m, :m])
 
     def grown(self, steps: int) -> tuple[Ritz, int]:
-        """The pairs of the space of so many blocks, and the degree of the polynomials in it."""
+        """The pairs of the space of so many blocks, and a degree of the polynomials p(A)Ω in it.
+
+        An invariant space has those of any degree.
+        """
         with one_blas_thread():
             block = self._begun(steps * self._width)
         for degree in range(steps):
@@ -100,7 +104,7 @@ class Krylov:
             if not block.size:
                 break
         with one_blas_thread():
-            return self.pairs(self._kept), degree
+            return self.pairs(self._kept), _ANY if self._invariant else degree
 
     def _begun(self, least: int = 0) -> Array:
         """The first block, and room for what follows."""
@@ -132,6 +136,7 @@ class Krylov:
         """What the image of the last block has outside the space; of a small one, a new Ω."""
         basis = self._basis[:, : self._used]
         block = orthonormal(image, basis)
+        self._invariant |= not block.size
         if not block.size and self._width < self._kept and self._used < self._kept:
             block = orthonormal(self._random(), basis)
         return block

@@ -220,7 +220,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
 
     def _certify(self, found: Found, course: Course, total: float, unknown: str = "") -> None:
         scale = 0.5 / total
-        primal, dual = scale * found.error, scale * found.least_error
+        # The mean is kept in the precision of the data, which may be coarse where rows are far
+        # from zero.
+        off = found.mean - self.mean_
+        off = off - found.vectors @ (found.vectors.T @ off)
+        primal = scale * found.error + 0.5 * float(off @ off)
+        dual = scale * found.least_error
         if unknown:
             dual = -np.inf
         self.certificate_ = course.certificate(

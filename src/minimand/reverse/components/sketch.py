@@ -12,7 +12,14 @@ from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ...certificate.eigenvalues.krylov import Krylov
 from ...certificate.eigenvalues.random_start import largest_by_start, sum_by_start
-from ...certificate.eigenvalues.ritz import Operator, Ritz, orthonormal
+from ...certificate.eigenvalues.ritz import (
+    Operator,
+    Ritz,
+    largest_on_complement,
+    of_usual_size,
+    orthonormal,
+    sum_above,
+)
 from ...design import Design
 from .spectrum import Found, completed
 
@@ -63,16 +70,20 @@ def sketched(
     The space is that of XXᵀ or XᵀX, of the shorter side. Its best vectors are multiplied once
     more, which brings them to the other side, or closer to the eigenvectors; the best directions
     in their span are returned with ‖XV‖² itself, not with an estimate of it. ``total`` is ‖X‖².
+    All but the result is in a unit in which products with the matrix, and their squares, are usual
+    numbers.
     """
     n, d = design.shape
     tall = d <= n
     there, back = (design.matvec, design.rmatvec) if tall else (design.rmatvec, design.matvec)
-    operator = Operator(lambda v: back(there(np.ascontiguousarray(v))), min(n, d), total)
+    operator, unit = of_usual_size(
+        Operator(lambda v: back(there(np.ascontiguousarray(v))), min(n, d), total)
+    )
     start = rng.standard_normal((operator.size, plan.width))
     pairs, degree = Krylov(operator, k, rng, start, width=plan.width).grown(plan.blocks)
     upper = np.minimum(
         largest_by_start(pairs.values, start, degree, k + 1),
-        total / np.arange(1, min(k + 1, plan.width, pairs.values.size) + 1),
+        operator.trace / np.arange(1, min(k + 1, plan.width, pairs.values.size) + 1),
     )
     images = np.ascontiguousarray(pairs.images[:, :k])
     near = completed(orthonormal(images if tall else design.rmatvec(images)), k)
@@ -81,8 +92,13 @@ def sketched(
     triangle = linalg.qr(outputs, mode="r", check_finite=False)[0][:k]
     _, sizes, turns = linalg.svd(triangle, full_matrices=False, check_finite=False)
     values, vectors, outputs = sizes**2, near @ turns.T, outputs @ turns.T
-    ritz = Ritz(values, vectors, design.rmatvec(np.ascontiguousarray(outputs)))
-    bound = min(max(sum_by_start(ritz, k, upper), float(values.sum())), total)
+    images = design.rmatvec(np.ascontiguousarray(outputs)) / unit
+    by_start = sum_by_start(Ritz(values / unit, vectors, images), k, upper)
+    # Of nearly low rank, the trace leaves next to nothing for what the space has not found.
+    left = largest_on_complement(operator, pairs, k)
+    by_norms = sum_above(pairs.values[:k], pairs.residual(k), left)
+    bound = min(max(unit * min(by_start, by_norms), float(values.sum())), total)
     rounding = EPS * 16 * (k * math.sqrt(max(n, d)) * float(values[0]) + math.sqrt(n) * total)
-    found = Found(vectors, values, total, bound, rounding, np.zeros(d), certain=False)
+    certain, mean = by_norms <= by_start, np.zeros(d)
+    found = Found(vectors, values, total, bound, rounding, mean, certain=certain)
     return Sketch(found, outputs)

@@ -6,10 +6,12 @@ certificate of the k-means objective.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn import cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,6 +22,8 @@ from ...kernels.dissimilarity import dissimilarity_of
 from ...reverse.finite_squares import in_range_as_given
 from ...reverse.hierarchy.judged import budget_of, of_labels
 from ...reverse.hierarchy.nearest import nearest_clusters, nearest_of
+
+_FEW = 10**7  # numbers that are copied to say what is wrong with them; safeguard of memory
 
 
 class AgglomerativeClustering(cluster.AgglomerativeClustering):
@@ -78,7 +82,11 @@ class BisectingKMeans(cluster.BisectingKMeans):
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
         """Divide the samples; see scikit-learn."""
         X = in_range_as_given(X, reset=True)
-        super().fit(X, y, sample_weight)
+        try:
+            super().fit(X, y, sample_weight)
+        except ValueError as error:
+            _tell_equal_rows(X, self.n_clusters, error)
+            raise
         if not is_plain(X):  # plain arrays were checked above, and need no conversion
             X = validate_data(self, X, reset=False, accept_sparse="csr")
         s = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -95,3 +103,21 @@ class BisectingKMeans(cluster.BisectingKMeans):
         check_is_fitted(self)
         X = self._check_test_data(X)
         return super().predict(X.astype(self.cluster_centers_.dtype, copy=False))
+
+
+def _tell_equal_rows(X: Any, k: Any, error: ValueError) -> None:
+    """Say so in the place of an error of scikit-learn's, if it ran out of rows to divide."""
+    few = math.prod(np.shape(X)) <= _FEW
+    if not few or not ("population" in str(error) or "greater than 0" in str(error)):
+        return
+    rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    different = len(np.unique(rows, axis=0))
+    if different < int(k):
+        raise ValueError(
+            f"n_clusters={k} is more than the {different} different rows of X: pass a smaller "
+            "n_clusters."
+        ) from error
+    raise ValueError(
+        f"rounding hides how the rows of X differ, so that n_clusters={k} clusters are not found: "
+        "subtract the mean of X, or use minimand.Divisive."
+    ) from error

@@ -12,6 +12,7 @@ from sklearn.utils._arpack import _init_arpack_v0
 from sklearn.utils.extmath import _deterministic_vector_sign_flip, svd_flip
 from sklearn.utils.validation import _check_psd_eigenvalues, validate_data
 
+from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
 from ..._base.typing import Array, ArrayLike
 from ...certificate import Certificate, bounded
@@ -177,6 +178,7 @@ class KernelPCA(decomposition.KernelPCA):
         else:
             centred = super()._fit_transform_in_place(K)
         matrix = np.asarray(K if centred is None else centred, dtype=float)
+        self._complete(matrix)
         vectors = np.asarray(self.eigenvectors_, dtype=float)
         k, total = vectors.shape[1], float(np.trace(matrix))
         if k == 0:
@@ -216,6 +218,16 @@ class KernelPCA(decomposition.KernelPCA):
         kept = (values > 0) | (not self.remove_zero_eig)
         self.eigenvalues_, self.eigenvectors_ = values[kept], vectors[:, kept]
         return K, near
+
+    def _complete(self: Any, matrix: Array) -> None:
+        """Find eigenvectors that LAPACK has left out in silence: many eigenvalues are equal."""
+        if self.n_components is None or self.remove_zero_eig:
+            return  # all are found in another way, or those of zero are left out
+        count = min(int(self.n_components), len(matrix))
+        if self.eigenvectors_.shape[1] < count:
+            values, vectors = largest_eigenpairs(matrix, count)
+            self.eigenvalues_ = np.maximum(values[::-1], 0.0)
+            self.eigenvectors_ = svd_flip(vectors[:, ::-1], None)[0]
 
     def _take(self, found: LinearFound) -> None:
         self.eigenvalues_, self.eigenvectors_ = found.values, svd_flip(found.vectors, None)[0]
@@ -276,6 +288,8 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
         rng = check_random_state(self.random_state)
         whole = self._get_affinity_matrix(X)
         affinity = _without_diagonal(whole)
+        if self.affinity not in _SYMMETRIC:  # scikit-learn makes it so
+            affinity = 0.5 * (affinity + affinity.T)
         degrees = np.asarray(affinity.sum(axis=1), dtype=float).ravel()
         usable = bool((degrees > 0).all()) and float(affinity.min()) >= 0
         k, near = self.n_components, None
@@ -286,13 +300,18 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
             found = _deterministic_vector_sign_flip(rows)[1:].T
             self.embedding_ = found.astype(whole.dtype, copy=False)
         else:
-            self.embedding_ = manifold.spectral_embedding(
-                whole,
-                n_components=k,
-                eigen_solver=self.eigen_solver,
-                eigen_tol=self.eigen_tol,
-                random_state=rng,
-            )
+            how = {"eigen_solver": self.eigen_solver, "eigen_tol": self.eigen_tol}
+            try:
+                self.embedding_ = manifold.spectral_embedding(
+                    whole, n_components=k, random_state=rng, **how
+                )
+            except TypeError as error:
+                if k < X.shape[0] - 1:
+                    raise
+                raise ValueError(
+                    f"n_components={k} must be below n_samples − 1 = {X.shape[0] - 1} for sparse "
+                    "affinities: ask for fewer components, or give more data."
+                ) from error
         self.certificate_ = self._judged(affinity, degrees, usable, near)
         return self
 
