@@ -120,7 +120,7 @@ struct PlainGroup : Share<V> {
   /// v += factor x, unless factor is zero, and the sums over these coefficients; four independent
   /// ones hide the latency of additions.
   MINIMAND_INLINE void move_and_measure(const Row& row, V factor) const {
-    constexpr std::size_t kSums = 4;  // sums; safeguard: any number of them is right
+    constexpr std::size_t kSums = 4;       // sums; safeguard: any number of them is right
     constexpr bool kMoves = Row::kSparse;  // vectors of a dense row move faster by themselves
     if (!kMoves || averaged) move(row, factor);
     V squares[kSums] = {}, magnitudes[kSums] = {};
