@@ -117,10 +117,10 @@ struct PlainGroup : Share<V> {
     return pass.options.add_up * (ridge * m.squares() + lasso * m.magnitudes());
   }
 
-  /// v += factor x, unless factor is zero, and the sums over these coefficients; four independent
+  /// v += factor x, and the sums over these coefficients; four independent
   /// ones hide the latency of additions.
   MINIMAND_INLINE void move_and_measure(const Row& row, V factor) const {
-    constexpr std::size_t kSums = 4;
+    constexpr std::size_t kSums = 4;       // sums; safeguard: any number of them is right
     constexpr bool kMoves = Row::kSparse;  // vectors of a dense row move faster by themselves
     if (!kMoves || averaged) move(row, factor);
     V squares[kSums] = {}, magnitudes[kSums] = {};
