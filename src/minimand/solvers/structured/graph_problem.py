@@ -99,6 +99,18 @@ class GraphProblem:
             links = np.where(self.present_pairs.reshape(-1, 1), links, 0.0)
         return np.concatenate([coef.ravel(), links.ravel()])
 
+    def even(self, w: Array) -> Array:
+        """The vector with the same weight for both orders of labels, if edges have no direction.
+
+        The scores are the same, and the penalty is not larger.
+        """
+        if not self.symmetric:
+            return w
+        coef, links = self.split(w)
+        tables = links.reshape(self.n_labels, self.n_labels, -1)
+        tables = 0.5 * (tables + np.swapaxes(tables, 0, 1))
+        return np.concatenate([coef.ravel(), tables.ravel()])
+
     def graphs(self, w: Array) -> Graphs:
         """The scores of nodes and edges."""
         return self.graphs_with(*self.linear_scores(w))
