@@ -37,7 +37,7 @@ class GraphProblem:
     allowed_pairs : (k, k), pairs that an edge may have; None: all
     present_pairs : (k, k), pairs that have a weight; None: all
     present : (k, d), weights of nodes that exist; None: all
-    l1 : the factor of ‖w‖₁, which the likelihood alone takes
+    l1 : the factor of ‖w‖₁
     symmetric : whether the score of an edge is that of (c_u, c_v) and (c_v, c_u) by halves
     words : the objective as a formula
     """
