@@ -106,6 +106,24 @@ def test_absent_weights_are_zero_also_of_edges_without_directions(loss):
     assert model.certificate_.relative <= 1e-7
 
 
+@pytest.mark.parametrize("loss", ["crf", "max_margin"])
+@pytest.mark.parametrize("seed", [29, 34])
+def test_without_directions_the_certificate_is_that_of_the_stored_weights(loss, seed):
+    rng = np.random.default_rng(seed)  # columns of 1e5, so that the l2 part hardly counts
+    X = [rng.normal(size=(n, 2)) * 1e5 for n in (2, 5)]
+    edges = [[(1, 0)], [(1, 0), (0, 3), (4, 0), (2, 1), (3, 1), (3, 2), (3, 4)]]
+    y = [[0, 1], [0, 1, 0, 0, 1]]
+    model = mm.GraphLabeler(
+        loss,
+        1.2e-4 * mm.L1() + 2.8e-4 * mm.L2(),
+        alpha=0.2,
+        directed=False,
+        edge_features=lambda rows, edges: np.abs(rows[edges[:, 0], :1] - rows[edges[:, 1], :1]),
+    ).fit(X, y, edges)
+    audited = mm.certify(model, X, y, edges=edges)
+    assert abs(audited.primal - model.certificate_.primal) <= audited.rounding
+
+
 def test_what_cannot_be_is_said_in_a_sentence():
     X, y = _data()
     edges = [PATH] * len(X)

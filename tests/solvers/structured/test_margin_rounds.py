@@ -1,6 +1,7 @@
 """Max-margin training against the explicit quadratic program, and laws of its bound."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import clarabel
 import numpy as np
@@ -11,6 +12,7 @@ from tests.outputs.labelled_graphs import joined, labellings
 import minimand as mm
 from minimand.outputs.graph import Topology
 from minimand.solvers.structured.graph_problem import GraphProblem, hamming
+from minimand.solvers.structured.max_margin.centres import Centres
 from minimand.solvers.structured.max_margin.rounds import margin_rounds
 
 
@@ -224,3 +226,23 @@ def test_a_program_learns_of_labellings_that_only_its_own_weights_violate():
     model = mm.GraphLabeler("max_margin", alpha=2.2e-5, cost=[[0, 34.8], [20.9, 0]], directed=False)
     model.fit(X, y, edges, sample_weight=[2.18, 0.79, 1.51])
     assert model.certificate_.relative <= 1e-4
+
+
+def test_a_problem_about_a_centre_that_was_too_hard_gets_more_rounds_the_next_time():
+    master = SimpleNamespace(centre=np.zeros(1), rho=1.0, open=lambda one: 1.0, gap=lambda one: 1.0)
+
+    def move(centre, rho):
+        master.centre, master.rho = centre, rho
+
+    master.move = move
+    worse = SimpleNamespace(w=np.ones(1), primal=2.0)
+    centres = Centres(master, SimpleNamespace(w=np.zeros(1), primal=1.0), 1.0)
+    grown = []
+    for number in range(200):
+        before = master.rho
+        centres.follow(worse)
+        if master.rho > before:
+            grown.append(number)
+    waits = np.diff(grown)
+    assert len(waits) >= 2
+    assert (waits[1:] == 2 * waits[:-1]).all()

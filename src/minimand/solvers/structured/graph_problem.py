@@ -37,7 +37,7 @@ class GraphProblem:
     allowed_pairs : (k, k), pairs that an edge may have; None: all
     present_pairs : (k, k), pairs that have a weight; None: all
     present : (k, d), weights of nodes that exist; None: all
-    l1 : the factor of ‖w‖₁, which the likelihood alone takes
+    l1 : the factor of ‖w‖₁
     symmetric : whether the score of an edge is that of (c_u, c_v) and (c_v, c_u) by halves
     words : the objective as a formula
     """
@@ -98,6 +98,18 @@ class GraphProblem:
         if self.present_pairs is not None:
             links = np.where(self.present_pairs.reshape(-1, 1), links, 0.0)
         return np.concatenate([coef.ravel(), links.ravel()])
+
+    def even(self, w: Array) -> Array:
+        """The vector with the same weight for both orders of labels, if edges have no direction.
+
+        The scores are the same, and the penalty is not larger.
+        """
+        if not self.symmetric:
+            return w
+        coef, links = self.split(w)
+        tables = links.reshape(self.n_labels, self.n_labels, -1)
+        tables = 0.5 * (tables + np.swapaxes(tables, 0, 1))
+        return np.concatenate([coef.ravel(), tables.ravel()])
 
     def graphs(self, w: Array) -> Graphs:
         """The scores of nodes and edges."""

@@ -17,7 +17,7 @@ from ..own_columns import graph_on_own_columns
 from .descent import descend
 from .likelihood import Scores, Terms
 from .metric import Metric, lifted
-from .penalised import Model
+from .penalised import ChainPoint, Model
 
 _NONE = np.empty(0)  # graphs have no scores of first and last nodes
 
@@ -82,6 +82,13 @@ class GraphModel(Model):
         super().__init__(problem, GraphLikelihood(problem))
         self.curved = problem.l1 > 0
         self._squares = _squares(problem.X), _squares(problem.edge_rows)
+
+    def point(self, w: Array) -> ChainPoint:
+        """The point of these weights, alike for both orders of labels without directions.
+
+        The loss does not tell them apart, and a small penalty hardly does.
+        """
+        return super().point(self.problem.even(w))
 
     def metric(self, terms: Terms) -> Metric:
         """The diagonal of the curvature, of nodes and of edges with independent ends."""

@@ -14,7 +14,7 @@ from .master import Master, Model
 
 _SOLVED = 0.2  # of the gap: what a problem leaves open when it counts as solved; safeguard
 _SLOWER = 10.0  # times that, what the gap has above it when ρ falls; measured on OCR words
-_PATIENCE = 8  # rounds without a new centre, after which ρ grows; measured on OCR words
+_PATIENCE = 8  # rounds without a new centre, after which ρ first grows; measured on OCR words
 _LITTLE = 1e-4  # of the first ρ: an l2 that does without centres; measured on OCR words
 _FACTOR = 2.0  # of ρ; convention
 
@@ -24,6 +24,7 @@ class Centres:
 
     def __init__(self, master: Master, start: Model, rho: float) -> None:
         self._master, self._at, self._rounds = master, start, 0
+        self._patience = _PATIENCE
         master.move(start.w, rho)
 
     @classmethod
@@ -46,12 +47,16 @@ class Centres:
         better = model.primal < self._at.primal
         gain = self._at.primal - model.primal - 0.5 * rho * float(apart @ apart)
         if (better and left <= gain) or left <= _SOLVED * gap:
-            self._at, self._rounds = model if better else self._at, 0
+            if better:
+                self._at, self._patience = model, _PATIENCE
+            self._rounds = 0
             master.move(self._at.w, rho / _FACTOR if gap - left > _SLOWER * left else rho)
             return
         self._rounds += 1
-        if self._rounds == _PATIENCE:
-            self._rounds = 0
+        if self._rounds >= self._patience:
+            # Labellings without weight are forgotten: at a fixed patience ρ may go up and down
+            # for ever, every time too early.
+            self._rounds, self._patience = 0, 2 * self._patience
             master.move(master.centre, _FACTOR * rho)
 
 

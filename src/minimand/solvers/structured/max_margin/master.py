@@ -83,6 +83,7 @@ class Master:
 
     def at(self, w: Array, *, exact: bool = False) -> Model:
         """One search for the cost-augmented labellings at some weights."""
+        w = self.problem.even(w)
         found = self.problem.augmented(w, exact=exact)
         primal = float(self.problem.mass @ found.values + penalty_value(self.penalty, w))
         return Model(w, primal, found)
