@@ -110,3 +110,14 @@ def test_parts_that_hardly_touch_have_a_bound():
     found = mm.certify(model, X)
     assert found.certain
     assert 0.3 * found.primal < found.dual <= found.primal
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_certify_has_the_bound_of_a_plane_which_is_a_small_share_of_the_cut(k):
+    X = np.random.default_rng(0).random((2100, 2))
+    model = mm.NormalizedCut(k, random_state=0).fit(X)
+    found = mm.certify(model, X)
+    matrix = normalised(model.affinity_matrix_)
+    least = np.linalg.eigvalsh(np.eye(2100) - matrix.toarray())[:k].sum()
+    assert 0.8 * least < found.dual <= least
+    assert found.dual < 0.1 * found.primal
