@@ -38,7 +38,7 @@ _LARGEST = 1e150  # numbers in X; safeguard: sums of squares of more must be fin
 FEW = 1200  # samples of one machine whose kernel matrix is computed at once; measured
 _MORE = 5 / 3  # times as many if many are support vectors; measured at 1500 to 2000 rows: NuSVC,
 # NuSVR and OneClassSVM take a fifth to a half less time, but up to twice as much with nu=0.05
-_MANY_VECTORS = 0.2  # share of support vectors that nu promises; measured at 0.05, 0.2 and 0.5
+_MANY_VECTORS = 0.1  # share of support vectors that nu promises; measured at 0.05 to 0.5
 
 
 class Machine(NamedTuple):

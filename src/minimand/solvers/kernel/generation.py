@@ -114,7 +114,7 @@ def _moved(
     if found.violation <= aim:
         return found, spent
     if (waited >= _IDLE or spent >= free_work(active)) and free_steps(active, goal):
-        return active.steps(aim), 0.0
+        spent = 0.0
     return found, spent
 
 
