@@ -314,6 +314,6 @@ def test_who_is_not_asked_would_not_have_been_chosen(loss, penalty, shape):
     assert found.chosen == (min(costs, key=costs.get) if np.isfinite(least) else "")
     for name, verdict in found.verdicts.items():
         solver = mm.solvers.SOLVERS[name]
-        least = solver.least_cost * X.size
+        least = solver.least_calls + solver.least_cost * X.size
         least += solver.least_on_smooth if mm.losses.REGISTRY.get(loss).smooth else 0.0
         assert not verdict.ok or verdict.cost >= least

@@ -153,6 +153,8 @@ class Solver(Parameterized):
     needs: ClassVar[tuple[Trait, ...]] = ()  # further traits of the problems it accepts
     least_cost: ClassVar[float] = 0.0
     """A lower bound of its cost per stored number: "auto" does not ask it if another is cheaper."""
+    least_calls: ClassVar[float] = 0.0
+    """What it costs beside that, at least, whatever the data."""
     least_on_smooth: ClassVar[float] = 0.0
     """What it costs beside that, at least, where the loss is smooth."""
     default_max_iter: ClassVar[int | None] = None  # iterations if max_iter is None; None: no limit

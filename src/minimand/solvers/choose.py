@@ -69,7 +69,8 @@ def _cheapest(objective: Objective, control: Control, count: int = 1) -> Solver:
     for solver, required in asked:
         if not required <= traits:
             continue
-        least = solver.least_cost * stored + (solver.least_on_smooth if smooth else 0.0)
+        least = solver.least_calls + solver.least_cost * stored
+        least += solver.least_on_smooth if smooth else 0.0
         if best is not None and best[0] <= least:
             continue
         verdict = solver.accepts(objective, control)
@@ -86,10 +87,15 @@ def _cheapest(objective: Objective, control: Control, count: int = 1) -> Solver:
     raise ValueError(refusal(objective, [solver for solver, _ in asked], control, by_name))
 
 
+def _least(solver: Solver) -> tuple[float, float]:
+    """What a solver costs at least on any data, and for every stored number."""
+    return solver.least_calls, solver.least_cost
+
+
 @cache
 def _by_least_cost() -> list[tuple[Solver, frozenset[Trait]]]:
     """The solvers that "auto" asks, by their least possible cost, and the traits they require."""
-    solvers = sorted((SOLVERS[name] for name in ASKED), key=lambda solver: solver.least_cost)
+    solvers = sorted((SOLVERS[name] for name in ASKED), key=_least)
     return [(s, frozenset((*s.shapes, *s.kind, *s.needs))) for s in solvers]
 
 

@@ -42,7 +42,6 @@ class Trait(Enum):
     SUM_OVER_GROUPS = "the penalty is not a sum over groups of coefficients"
     CLASS_MARGINS = "{loss!r} is not a sum of class margins in decreasing order"
     SUM_OVER_FEATURES = "the penalty is not a sum over features, as L1() and L2() are"
-    ZEROS = "the penalty has no kink that would keep coefficients at zero"
     NO_L1 = "the penalty has kinks; {solver!r} takes L2 or no penalty"
     NO_BOUNDS = "the coefficients are bounded; {solver!r} knows no bounds"
     NO_L2 = "the penalty has a quadratic part; 'constraint_generation' takes it with Chebyshev"
@@ -124,7 +123,8 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     if form is None:
         return found
     found.append(Trait.SUM_OVER_FEATURES)
-    found.append(Trait.ZEROS if form.makes_zeros else Trait.NO_L1)
+    if not form.makes_zeros:
+        found.append(Trait.NO_L1)
     if not form.has_constraints:
         found.append(Trait.NO_BOUNDS)
     found.append(Trait.SOME_L2 if form.l2.any() else Trait.NO_L2)

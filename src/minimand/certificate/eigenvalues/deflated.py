@@ -71,7 +71,7 @@ def _levels(ritz: Ritz, k: int, slack: float, size: float) -> list[tuple[float, 
         lower = max(lower, 0.5 * (least + float(ritz.values[k])))
     # The other test allows for eigenvalues that are equal to the least one.
     above = least + 0.25 * slack / k
-    levels = [(lower, np.float64), (above, np.float64)]
+    levels: list[tuple[float, Any]] = [(lower, np.float64), (above, np.float64)]
     if not _SINGLE[0] <= size <= _SINGLE[1]:
         return levels
     levels = [(lower, np.float32), *levels]

@@ -39,8 +39,9 @@ class ColumnGeneration(Solver):
 
     name = "column_generation"
     heirs = ("primal_dual",)
-    needs = Trait.KINKED, Trait.PIECES, Trait.SUM_OVER_FEATURES, Trait.ZEROS, Trait.NO_BOUNDS
+    needs = Trait.KINKED, Trait.PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
     least_cost = costs.LEAST_COLUMN_GENERATION
+    least_calls = costs.LEAST_COLUMN_CALLS
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and kinks; an l1 part on almost all coefficients."""
