@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._core import dot
+
 # By bytes of a number: the largest size of an entry whose squares can be summed, and the least that
 # the largest entry may have. Safeguards: sums of many squares are finite, and do not vanish.
 _LARGEST = {4: 1e15, 8: 1e150}
@@ -21,7 +23,16 @@ _PRODUCTS = 1e-280, 1e303
 
 def with_finite_squares(X: Any) -> Any:
     """X, an array or a sparse matrix; in double precision, or refused, where squares overflow."""
+    return in_range(X, reset=False)
+
+
+def in_range(X: Any, *, reset: bool) -> Any:
+    """`with_finite_squares`; in a fit (``reset``), also refuse what `refuse_tiny` does."""
+    if _seen_to_be_usual(X):
+        return X
     largest = _largest(X)
+    if reset:
+        _refuse_tiny(largest)
     if largest == 0 or _LEAST[_bytes(X)] <= largest <= _LARGEST[_bytes(X)]:
         return X
     if largest > _LARGEST[8]:
@@ -30,13 +41,6 @@ def with_finite_squares(X: Any) -> Any:
             "number of that size."
         )
     return X.astype(np.float64)
-
-
-def in_range(X: Any, *, reset: bool) -> Any:
-    """`with_finite_squares`; in a fit (``reset``), `refuse_tiny` too."""
-    if reset:
-        refuse_tiny(X)
-    return with_finite_squares(X)
 
 
 def in_range_as_given(X: Any, *, reset: bool) -> Any:
@@ -49,9 +53,14 @@ def in_range_as_given(X: Any, *, reset: bool) -> Any:
 
 def refuse_tiny(X: Any) -> None:
     """Refuse rows of a fit whose squares all underflow, so that they would seem to be equal."""
-    if 0 < _largest(X) < _LEAST[8]:
+    if not _seen_to_be_usual(X):
+        _refuse_tiny(_largest(X))
+
+
+def _refuse_tiny(largest: float) -> None:
+    if 0 < largest < _LEAST[8]:
         raise ValueError(
-            f"X holds no number above {_largest(X):.1e}, and squares of such numbers underflow: "
+            f"X holds no number above {largest:.1e}, and squares of such numbers underflow: "
             "divide X by a number of that size."
         )
 
@@ -86,6 +95,18 @@ def is_of_usual_size(X: Any) -> bool:
     """Whether distances of rows neither vanish nor overflow in single precision."""
     largest = _largest(X)
     return largest == 0 or _SINGLE[0] <= largest <= _SINGLE[1]
+
+
+def _seen_to_be_usual(X: Any) -> bool:
+    """Whether the sum of all squares shows, in one pass, that the largest of them is neither vast
+    nor tiny; False where it does not.
+    """
+    values = X.data if sparse.issparse(X) and X.format in ("csr", "csc") else X
+    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or not values.flags.forc:
+        return False
+    numbers = values.ravel(order="K")
+    total = dot(numbers, numbers)  # NaN is not within the limits either
+    return bool(_LEAST[8] ** 2 * max(numbers.size, 1) <= total <= _LARGEST[8] ** 2)
 
 
 def _largest(X: Any) -> float:

@@ -15,7 +15,7 @@ from ...certificate.eigenvalues.centred import rows_operator
 from ...design import Design
 from ...estimators.inputs.matrix import as_matrix
 from ..base import Course, FitsRows, Limits
-from ..finite_squares import refuse_tiny, with_finite_squares
+from ..finite_squares import in_range, with_finite_squares
 from .iterative import DEFAULT_STEPS
 from .methods import METHODS, SIDE, Search
 from .rows import checked_outputs, precision, weighted_rows
@@ -134,8 +134,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
 
     def _find_in(self, X: Any, sample_weight: ArrayLike = None) -> None:
         """Find the components of a matrix that `as_matrix` has checked, by checked parameters."""
-        X = with_finite_squares(X)
-        refuse_tiny(X)
+        X = in_range(X, reset=True)
         design, weights = weighted_rows(X, sample_weight)
         rows = "n_samples" if design.shape[0] == X.shape[0] else "rows of positive weight"
         check_against(self.n_components, *design.shape, f"min({rows}, n_features)")

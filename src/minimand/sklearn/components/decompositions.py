@@ -18,7 +18,7 @@ from ...estimators.inputs.matrix import as_matrix
 from ...reverse.components import pca
 from ...reverse.components.sketch import Plan, sketched
 from ...reverse.components.spectrum import signs_of
-from ...reverse.finite_squares import refuse_tiny, with_finite_squares
+from ...reverse.finite_squares import in_range
 
 _METHODS = {"full": "svd", "covariance_eigh": "covariance"}  # of ours, by the name of svd_solver
 
@@ -157,8 +157,7 @@ class TruncatedSVD(decomposition.TruncatedSVD):
         if X.dtype not in (np.float64, np.float32):
             X = X.astype(np.float64)
         kind = X.dtype
-        refuse_tiny(X)
-        X = with_finite_squares(X)
+        X = in_range(X, reset=True)
         design = as_design(X)
         first, second = design.moments(np.ones(n))
         plan = Plan.of(int(self.n_components), int(self.n_iter) + 1, int(self.n_oversamples))
