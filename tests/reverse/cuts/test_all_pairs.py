@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.feature_extraction.image import grid_to_graph
 
-from minimand.reverse.cuts.pairs import DensePairs
+from minimand.reverse.cuts.pairs import DensePairs, FactorPairs, SparsePairs
 
 
 def weakly_linked(link, groups=12, size=25, seed=0):
@@ -31,6 +33,26 @@ def test_eigenvectors_whose_eigenvalues_are_close_to_one_are_found(link):
     np.testing.assert_allclose(found, best[1:], atol=1e-3)
     # What is lost of the sum is small beside what the eigenvalues leave, 1 − λ.
     assert best.sum() - ritz.sum() <= 1e-2 * (8 - best.sum())
+
+
+def test_no_direction_is_arbitrary_where_there_is_no_inverse():
+    """The smooth functions of a plane of points have eigenvalues close to one."""
+    graph = sparse.csr_array(grid_to_graph(40, 30).astype(float))
+    degrees = np.asarray(graph.sum(axis=1))
+    scale, root = 1.0 / np.sqrt(degrees), np.sqrt(degrees)[:, None]
+    known = root / np.linalg.norm(root)
+    whole = scale[:, None] * graph.toarray() * scale
+    _, left = np.linalg.eigh(whole + 2.0 * np.eye(len(whole)))
+    factor = FactorPairs((left * np.sqrt(np.linalg.eigvalsh(whole) + 2.0))[:, ::-1])
+    for pairs, side, shift in (
+        (SparsePairs(graph), scale, 0.0),
+        (factor, np.ones_like(scale), 2.0),
+    ):
+        rng = np.random.RandomState(0)
+        values, vectors = pairs.top(side, 7, known, rng)
+        quotients = np.einsum("ij,ij->j", vectors, whole @ vectors)
+        assert quotients.min() > 0.97
+        np.testing.assert_allclose(values - shift, quotients, atol=5e-3)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])

@@ -42,6 +42,7 @@ class Pairs(ABC):
 
     n: int
     diagonal: Array
+    factored = 0  # rows, up to which there is an inverse
 
     @abstractmethod
     def times(self, a: Array) -> Array:
@@ -88,14 +89,18 @@ class Pairs(ABC):
             whole = product(np.eye(self.n))
             values, vectors = largest_eigenpairs(0.5 * (whole + whole.T), count)
         else:
-            inner = self.n <= _FACTORED and known.shape[1] > 0
+            inner = self.n <= self.factored and known.shape[1] > 0
             operator = LinearOperator((self.n, self.n), product, dtype=kind)
             values, vectors = _lanczos(operator, count, rng, _FIRST if inner else _ROUNDS)
             values = unit * values
             found = values.size == count and values.min() < (1.0 - _ALIKE) * size
-            inverse = self.inverse(scale, size) if inner and not found else None
-            if inverse is not None:
-                values, vectors = _by_inverse(inverse, known, count, rng)
+            if inner and not found:
+                inverse = self.inverse(scale, size)
+                if inverse is not None:
+                    values, vectors = _by_inverse(inverse, known, count, rng)
+                elif values.size < count:
+                    values, vectors = _lanczos(operator, count, rng, _ROUNDS)
+                    values = unit * values
             values, vectors = _completed(values, vectors, count, rng)
         order = np.argsort(-values)
         return values[order], np.ascontiguousarray(vectors[:, order])
@@ -170,6 +175,8 @@ def _completed(values: Array, vectors: Array, count: int, rng: Any) -> tuple[Arr
 
 class DensePairs(Pairs):
     """All values in memory."""
+
+    factored = _FACTORED
 
     def __init__(self, values: Array) -> None:
         self.values = values
