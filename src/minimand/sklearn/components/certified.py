@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_psd_eigenvalues, validate_data
 
 from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
+from ..._base.threads import lapack_threads
 from ..._base.typing import Array, ArrayLike
 from ...certificate import Certificate, bounded
 from ...certificate.eigenvalues.relaxation import TopSum, top_of_kernel, top_of_normalised
@@ -165,13 +166,18 @@ class KernelPCA(decomposition.KernelPCA):
         return super()._get_kernel(X, Y)
 
     def _fit_transform_in_place(self, K: Any) -> Any:
-        """The eigenvectors of the centred matrix, judged by it."""
+        """The eigenvectors, from rows that tell as much as the matrix or from all pairs."""
         if isinstance(K, LinearKernel):
             found = linear_components(K.rows, int(self.n_components))
             if found is not None:
                 self._take(found)
                 return None
             K = super()._get_kernel(K.rows)
+        with lapack_threads(len(K)):  # SciPy's and NumPy's would wait for each other in turns
+            return self._found_and_judged(K)
+
+    def _found_and_judged(self, K: Any) -> Any:
+        """The eigenvectors of the centred matrix of all pairs, judged by it."""
         near: Array | None = None
         if self._takes_products(K):
             centred, near = self._by_products(K)
