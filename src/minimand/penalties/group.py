@@ -181,9 +181,10 @@ class L21(Penalty):
         d, k = (n_features, 1) if np.ndim(n_features) == 0 else n_features
         by_row = self.by == "feature"
         count, line = (d, np.arange(d)[:, None]) if by_row else (k, np.arange(k))
-        groups = Groups(np.broadcast_to(line, (d, k)).reshape(n_features), count)
         if by_row and np.ndim(n_features):
-            groups.__dict__["are_rows"] = True  # known without a look at the labels
+            groups = Groups.of_rows(d, k)
+        else:
+            groups = Groups(np.broadcast_to(line, (d, k)).reshape(n_features), count)
         weights = np.ones(count)
         if self.weights is not None:
             weights = factors(self.weights, count, "L21", self.by)

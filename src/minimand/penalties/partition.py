@@ -20,6 +20,13 @@ class Groups:
     label: IntArray
     count: int
 
+    @classmethod
+    def of_rows(cls, d: int, k: int) -> Groups:
+        """The rows of a matrix with d rows and k columns."""
+        groups = cls(np.broadcast_to(np.arange(d)[:, None], (d, k)), d)
+        groups.__dict__["are_rows"] = True  # known without a look at the labels
+        return groups
+
     def sums(self, values: Array) -> Array:
         """The sum over each group."""
         if self.are_rows:

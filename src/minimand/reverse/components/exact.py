@@ -9,7 +9,7 @@ from scipy import linalg
 
 from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
-from ..._base.threads import lapack_threads, one_blas_thread
+from ..._base.threads import lapack_threads
 from ..._base.typing import Array, IntArray
 from ...certificate.eigenvalues.centred import mean_of, row_matrix
 from ...design import Design
@@ -31,7 +31,7 @@ def by_covariance(design: Design, weights: Array, n_components: Any, centred: bo
     of a millionth of it are lost: `is_accurate` says so, and `by_svd` has them.
     """
     matrix, mean, rounding = scatter(design, weights, centred)
-    with one_blas_thread():  # threads of BLAS that wait for work slow down those of the next pass
+    with lapack_threads(len(matrix)):  # those that wait for work slow down the next pass
         return of_matrix(matrix, mean, rounding, n_components, design.shape[0])
 
 
